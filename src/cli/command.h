@@ -1,0 +1,26 @@
+// What every command shares: the global options, and how a command is registered. A command is one
+// file with one add_... function; main lists them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <string>
+
+namespace counterbeam::cli {
+
+struct Globals {
+  std::string model;            // empty: the shipped model
+  std::string device = "auto";  // auto, cpu, cuda
+  std::string dtype = "auto";   // auto, f32, bf16
+  int threads = 0;              // 0: all cores
+  std::uint64_t seed = 0;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Each adds a subcommand whose callback does the work; `globals` outlives the parse.
+void add_inspect(CLI::App& app, const Globals& globals);
+void add_tokenize(CLI::App& app, const Globals& globals);
+void add_render(CLI::App& app, const Globals& globals);
+
+}  // namespace counterbeam::cli

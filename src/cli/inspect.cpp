@@ -1,0 +1,7 @@
+#include "cli/command.h"
+
+namespace counterbeam::cli {
+
+void add_inspect(CLI::App&, const Globals&) {}
+
+}  // namespace counterbeam::cli

@@ -1,0 +1,65 @@
+// counterbeam: the command line. Exit codes: 0 done, 1 failed, 2 bad usage or input.
+#include <cstdio>
+#include <exception>
+
+#include "base/error.h"
+#include "cli/command.h"
+
+namespace counterbeam::cli {
+namespace {
+
+constexpr int kFailed = 1, kBadInput = 2;
+
+void add_globals(CLI::App& app, Globals& globals) {
+  app.add_option("--model", globals.model,
+                 "A Hugging Face folder, or ORG/NAME in the local hub cache (default: the model "
+                 "that ships with Counterbeam)");
+  app.add_option("--device", globals.device, "Where to compute: auto, cpu or cuda")
+      ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
+      ->capture_default_str();
+  app.add_option("--dtype", globals.dtype, "Precision of the weights: auto, f32 or bf16")
+      ->check(CLI::IsMember({"auto", "f32", "bf16"}))
+      ->capture_default_str();
+  app.add_option("--threads", globals.threads, "Threads to compute with (default: all cores)")
+      ->check(CLI::Range(1, 1024));
+  app.add_option("--seed", globals.seed, "Same seed, same answer")->capture_default_str();
+  app.add_flag("--json", globals.json, "Print one JSON object instead of text for people");
+  app.add_flag("-q,--quiet", globals.quiet, "No progress, no notes");
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Counterbeam: better answers from the language model you have, by contrastive beam "
+      "search.",
+      "counterbeam"};
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.set_version_flag("--version", COUNTERBEAM_VERSION);
+  Globals globals;
+  add_globals(app, globals);
+  add_inspect(app, globals);
+  add_tokenize(app, globals);
+  add_render(app, globals);
+  try {
+    app.parse(argc, argv);
+    return 0;
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kBadInput;
+  } catch (const Error& error) {
+    fmt::print(stderr, "counterbeam: {}\n", error.what());
+    return error.kind() == ErrorKind::BadInput ? kBadInput : kFailed;
+  } catch (const std::bad_alloc&) {
+    fmt::print(stderr, "counterbeam: out of memory\n");
+    return kFailed;
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "counterbeam: {}\n", error.what());
+    return kFailed;
+  }
+}
+
+}  // namespace
+}  // namespace counterbeam::cli
+
+int main(int argc, char** argv) {
+  return counterbeam::cli::run(argc, argv);
+}
