@@ -1,0 +1,116 @@
+// Engine: what a search is written against. Sequences are opened from prompts, extended by sampling
+// or scored on given tokens, forked and dropped; batching is the engine's work. Every call may be
+// made from any thread, blocks until done, and never changes its result with what else runs.
+//
+// A sequence is a list of tokens. All but the last of them are in the cache: the last one is fed
+// together with the next request, so opening, extending, scoring and forking compose freely.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "backend/sampling.h"
+#include "base/ids.h"
+#include "base/random.h"
+
+namespace counterbeam {
+
+// The engine's side of a sequence.
+class SequenceState {
+ public:
+  virtual ~SequenceState() = default;
+  virtual std::unique_ptr<SequenceState> fork() const = 0;
+  virtual std::int64_t length() const = 0;
+};
+
+// A handle to one forkable sequence; dropping it gives its pages back. Forks cost microseconds.
+class Sequence {
+ public:
+  Sequence() = default;
+  explicit Sequence(std::unique_ptr<SequenceState> state) : state_(std::move(state)) {}
+  Sequence fork() const { return Sequence(state_->fork()); }
+  std::int64_t length() const { return state_->length(); }  // tokens, prompt included
+  explicit operator bool() const { return state_ != nullptr; }
+  SequenceState* state() const { return state_.get(); }
+
+ private:
+  std::unique_ptr<SequenceState> state_;
+};
+
+// Set from any thread (Ctrl-C, a client that went away); calls in flight end with a Cancelled
+// error.
+class Cancellation {
+ public:
+  void cancel() { cancelled_ = true; }
+  bool cancelled() const { return cancelled_; }
+
+ private:
+  std::atomic<bool> cancelled_ = false;
+};
+
+struct Opened {
+  std::vector<Sequence> sequences;   // one per prompt
+  std::int64_t computed_tokens = 0;  // prompt tokens that went through the model
+  std::int64_t cached_tokens =
+      0;  // prompt tokens that were shared with another prompt or the cache
+};
+
+struct ExtendRequest {
+  Sequence* sequence = nullptr;      // sampled from; grows
+  std::vector<Sequence*> followers;  // read the same tokens under other prompts; grow alike
+  int max_tokens = 0;
+  Sampling sampling;
+  DrawKey key;                // token i of the request is drawn at key.position + i
+  std::vector<TokenId> stop;  // a drawn token of these is kept and ends the request
+  // Token-level mixtures: draw from the sum of mix[i] * log-probs, i = 0 the sequence, then the
+  // followers. Empty: the sequence alone. Tokens below plausibility * max p (of the sequence) drop.
+  std::vector<float> mix;
+  float plausibility = 0;
+};
+
+struct Extension {
+  std::vector<TokenId> tokens;
+  std::vector<float> logprobs;        // of the sequence, temperature 1
+  std::vector<float> drawn_logprobs;  // under the distribution the tokens were drawn from
+  std::vector<std::vector<float>> follower_logprobs;  // [followers][tokens], temperature 1
+  bool stopped = false;                               // the last token is a stop token
+};
+
+struct ScoreRequest {
+  Sequence* sequence = nullptr;  // grows by the tokens
+  std::span<const TokenId> tokens;
+};
+
+struct EngineInfo {
+  std::string description;  // model and back end, for people
+  int vocab_size = 0;
+  std::int64_t max_length = 0;  // prompt and answer together
+  std::vector<TokenId> eos;     // ends an answer
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  virtual const EngineInfo& info() const = 0;
+
+  // Prefills the prompts; what several have in common at their start is computed once.
+  // REQUIRES prompts to be non-empty and shorter than max_length, ids inside the vocabulary: else
+  // an Error that says which.
+  virtual Opened open(std::span<const std::vector<TokenId>> prompts,
+                      const Cancellation* cancellation = nullptr) = 0;
+
+  // All requests together, in one batch per step. Results in the order of the requests.
+  virtual std::vector<Extension> extend(std::span<const ExtendRequest> requests,
+                                        const Cancellation* cancellation = nullptr) = 0;
+
+  // Log-probabilities (temperature 1) of the given tokens, [request][token].
+  virtual std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
+                                                const Cancellation* cancellation = nullptr) = 0;
+};
+
+}  // namespace counterbeam
