@@ -1,0 +1,73 @@
+// A process behind bubblewrap, owned: it is started with exactly the descriptors it is given, and
+// killed with its whole pid namespace at the latest when its owner goes.
+#pragma once
+
+#include <sys/resource.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace counterbeam {
+
+// A file descriptor that closes itself.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  ~Descriptor() { close(); }
+  int get() const { return fd_; }
+  void close();
+
+ private:
+  int fd_ = -1;
+};
+
+struct Pipe {
+  Descriptor read, write;
+};
+
+// Close-on-exec, and numbered high, out of the way of the numbers a child is given.
+Pipe make_pipe();
+Descriptor make_memory_file(const std::string& content);
+
+struct ProcessEnd {
+  bool signalled = false;
+  int code = 0;            // exit status, or the signal's number
+  double cpu_seconds = 0;  // of everything in the namespace that was waited for
+};
+
+struct ProcessSpec {
+  std::vector<std::string> arguments;          // bwrap's, its own name first
+  std::vector<std::pair<int, int>> inherited;  // (descriptor here, number there)
+  std::vector<std::pair<int, rlim_t>> limits;  // RLIMIT_..., soft and hard
+  int info_number = -1;                        // what --info-fd names in `arguments`
+};
+
+class ConfinedProcess {
+ public:
+  // Returns once the namespace exists. Throws Error when bubblewrap cannot be run at all.
+  static ConfinedProcess start(const ProcessSpec& spec, Descriptor output);
+
+  ConfinedProcess(ConfinedProcess&& other) noexcept;
+  ConfinedProcess& operator=(ConfinedProcess&&) = delete;
+  ~ConfinedProcess();
+
+  int output() const { return output_.get(); }            // standard output and error, to read
+  int end_event() const { return monitor_event_.get(); }  // readable once all is over
+
+  void kill();        // everything in the namespace
+  ProcessEnd wait();  // until the namespace is empty; REQUIRES not waited before
+
+ private:
+  ConfinedProcess() = default;
+
+  int monitor_ = -1;          // bwrap's pid; it ends after the last process of the namespace
+  Descriptor monitor_event_;  // pidfd of bwrap
+  Descriptor first_;          // pidfd of the namespace's first process
+  Descriptor output_;
+};
+
+}  // namespace counterbeam
