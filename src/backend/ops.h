@@ -78,7 +78,8 @@ class StateStore {
   virtual ~StateStore() = default;
 };
 
-// Consecutive rows of a batch that extend one sequence.
+// Consecutive rows of a batch that extend one sequence. Pages and states are reused without being
+// wiped: beyond the tokens stored they hold anything, NaN included, and must not reach a result.
 struct Segment {
   int first_row = 0;
   int rows = 0;
@@ -110,6 +111,7 @@ struct HeadJob {
   std::span<const std::pair<int, float>> mix;  // draw from the sum of weight * log-probabilities
                                                // of these rows instead of from `row` alone
   float plausibility = 0;  // with mix: only tokens with p >= plausibility * max p under `row`
+  int vocab_limit = 0;     // > 0: only ids below are drawn (log-probabilities see all of them)
 };
 
 struct HeadResult {
@@ -132,6 +134,8 @@ class Ops {
   virtual ~Ops() = default;
   virtual std::string name() const = 0;      // "cpu avx512-bf16, 2 threads"
   virtual int activation_bytes() const = 0;  // of one element of a Matrix
+  // A step of up to this many rows costs about as much as a step of one: followers ride along then.
+  virtual int cheap_rows() const { return 1; }
 
   // Weights. Parts are stacked along their first dimension, so that q, k, v are one product.
   virtual std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) = 0;

@@ -1,0 +1,146 @@
+#include "backend/draw.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr double kNever = -std::numeric_limits<double>::infinity();
+
+// The first of the largest: ties go to the lowest id.
+TokenId likeliest(std::span<const double> scores) {
+  return static_cast<TokenId>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+}
+
+template <typename Number>
+double sum_exponentials(std::span<const Number> scores) {
+  const double top = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (const Number score : scores) sum += std::exp(static_cast<double>(score) - top);
+  return top + std::log(sum);
+}
+
+// Ids by falling score; ties by rising id.
+std::vector<TokenId> ranked(std::span<const double> scores, std::size_t count) {
+  std::vector<TokenId> ids(scores.size());
+  std::iota(ids.begin(), ids.end(), 0);
+  const auto before = [&](TokenId a, TokenId b) {
+    return scores[a] != scores[b] ? scores[a] > scores[b] : a < b;
+  };
+  count = std::min(count, ids.size());
+  std::partial_sort(ids.begin(), ids.begin() + static_cast<std::ptrdiff_t>(count), ids.end(),
+                    before);
+  ids.resize(count);
+  return ids;
+}
+
+void keep_only(std::vector<double>& scores, std::span<const TokenId> ids) {
+  std::vector<double> kept(scores.size(), kNever);
+  for (const TokenId id : ids) kept[id] = scores[id];
+  scores = std::move(kept);
+}
+
+void keep_top_k(std::vector<double>& scores, int top_k) {
+  if (top_k <= 0 || static_cast<std::size_t>(top_k) >= scores.size()) return;
+  keep_only(scores, ranked(scores, static_cast<std::size_t>(top_k)));
+}
+
+// The smallest set of likeliest tokens whose mass reaches top_p; never empty.
+void keep_top_p(std::vector<double>& scores, float top_p) {
+  if (top_p >= 1.0f) return;
+  const double total = sum_exponentials<double>(scores);
+  // Most rows reach the mass within few tokens; the whole order is made only where they do not.
+  for (std::size_t count = 256;; count *= 16) {
+    std::vector<TokenId> ids = ranked(scores, count);
+    double mass = 0;
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      mass += std::exp(scores[ids[i]] - total);
+      if (mass < top_p) continue;
+      ids.resize(i + 1);
+      return keep_only(scores, ids);
+    }
+    if (ids.size() == scores.size()) return;
+  }
+}
+
+// The scores that tokens are drawn by: log-probabilities of the row or the mixture, before
+// temperature; -inf for what may not be drawn.
+std::vector<double> drawable_scores(const HeadJob& job, const JobLogits& logits) {
+  const std::size_t vocab = logits.own.size();
+  std::vector<double> scores(vocab, 0.0);
+  if (job.mix.empty()) std::copy(logits.own.begin(), logits.own.end(), scores.begin());
+  for (std::size_t m = 0; m < job.mix.size(); ++m) {
+    const double total = log_sum_exp(logits.mix[m]);
+    const double weight = job.mix[m].second;
+    for (std::size_t i = 0; i < vocab; ++i) scores[i] += weight * (logits.mix[m][i] - total);
+  }
+  const std::size_t limit =
+      job.vocab_limit > 0 ? std::min<std::size_t>(vocab, job.vocab_limit) : vocab;
+  std::fill(scores.begin() + static_cast<std::ptrdiff_t>(limit), scores.end(), kNever);
+  if (!job.mix.empty() && job.plausibility > 0) {
+    const double floor = *std::max_element(logits.own.begin(), logits.own.begin() + limit) +
+                         std::log(static_cast<double>(job.plausibility));
+    for (std::size_t i = 0; i < limit; ++i) {
+      if (logits.own[i] < floor) scores[i] = kNever;
+    }
+  }
+  return scores;
+}
+
+// Inverse of the cumulative distribution in vocabulary order, from one uniform number.
+TokenId invert_cdf(std::span<const double> scores, double total, double u) {
+  double mass = 0;
+  TokenId last = likeliest(scores);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    if (scores[i] == kNever) continue;
+    mass += std::exp(scores[i] - total);
+    last = static_cast<TokenId>(i);
+    if (u < mass) break;
+  }
+  return last;
+}
+
+}  // namespace
+
+bool all_finite(std::span<const float> logits) {
+  return std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); });
+}
+
+double log_sum_exp(std::span<const float> logits) {
+  return sum_exponentials(logits);
+}
+
+HeadResult run_head_job(const HeadJob& job, const JobLogits& logits, TokenId drawn) {
+  HeadResult result;
+  result.finite =
+      all_finite(logits.own) && std::all_of(logits.mix.begin(), logits.mix.end(), all_finite);
+  if (!result.finite) return result;
+  const double own_total = log_sum_exp(logits.own);
+  if (job.given >= 0 || job.follows >= 0) {
+    result.token = job.given >= 0 ? job.given : drawn;
+    CB_CHECK(result.token >= 0 && static_cast<std::size_t>(result.token) < logits.own.size());
+    result.logprob = static_cast<float>(logits.own[result.token] - own_total);
+    result.drawn_logprob = result.logprob;
+    return result;
+  }
+  std::vector<double> scores = drawable_scores(job, logits);
+  if (job.sampling.temperature == 0) {
+    result.token = likeliest(scores);
+  } else {
+    for (double& score : scores) score /= job.sampling.temperature;
+    keep_top_k(scores, job.sampling.top_k);
+    keep_top_p(scores, job.sampling.top_p);
+    const double total = sum_exponentials<double>(scores);
+    result.token = invert_cdf(scores, total, uniform(job.key));
+    result.drawn_logprob = static_cast<float>(scores[result.token] - total);
+  }
+  result.logprob = static_cast<float>(logits.own[result.token] - own_total);
+  return result;
+}
+
+}  // namespace counterbeam
