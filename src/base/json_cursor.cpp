@@ -1,0 +1,241 @@
+#include "base/json_cursor.h"
+
+#include <algorithm>
+
+#include "base/quote.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr int kMaxDepth = 256;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Length of the UTF-8 sequence at the start of `text`; 0 where it is not one.
+std::size_t utf8_length(std::string_view text) {
+  const auto byte = [&](std::size_t i) {
+    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
+  };
+  const unsigned first = byte(0), second = byte(1);
+  const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
+  if (first < 0x80) return 1;
+  if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
+  if (first >= 0xe0 && first <= 0xef) {
+    const bool fits = !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f);
+    return fits && tail(1) && tail(2) ? 3 : 0;
+  }
+  if (first >= 0xf0 && first <= 0xf4) {
+    const bool fits = !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
+    return fits && tail(1) && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+void append_utf8(std::string& to, unsigned code) {
+  const auto put = [&](unsigned byte) { to += static_cast<char>(byte); };
+  if (code < 0x80) return put(code);
+  if (code < 0x800) {
+    put(0xc0 | code >> 6);
+  } else if (code < 0x10000) {
+    put(0xe0 | code >> 12);
+    put(0x80 | (code >> 6 & 0x3f));
+  } else {
+    put(0xf0 | code >> 18);
+    put(0x80 | (code >> 12 & 0x3f));
+    put(0x80 | (code >> 6 & 0x3f));
+  }
+  put(0x80 | (code & 0x3f));
+}
+
+}  // namespace
+
+void JsonCursor::fail(std::string_view problem) const {
+  bad_input("{}: not valid JSON at byte {}: {}", name_, at_, problem);
+}
+
+std::string JsonCursor::found() const {
+  if (at_ >= text_.size()) return "the end";
+  const std::string_view rest = text_.substr(at_, 80);
+  const std::size_t word = std::min(rest.find_first_of(" \t\r\n,:{}[]", 1), rest.size());
+  return in_quotes(rest.substr(0, std::min<std::size_t>(word, 20)));
+}
+
+void JsonCursor::space() {
+  while (at_ < text_.size() &&
+         (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t'))
+    ++at_;
+}
+
+void JsonCursor::open(char bracket, std::string_view what, std::string_view kind) {
+  space();
+  if (at_ >= text_.size() || text_[at_] != bracket)
+    fail(fmt::format("{} must be {}, found {}", what, kind, found()));
+  if (++depth_ > kMaxDepth) fail(fmt::format("nested deeper than {} levels", kMaxDepth));
+  ++at_;
+}
+
+bool JsonCursor::close(char bracket) {
+  space();
+  if (at_ >= text_.size() || text_[at_] != bracket) return false;
+  ++at_;
+  return true;
+}
+
+bool JsonCursor::closed_or_comma(char bracket) {
+  if (close(bracket)) return true;
+  if (at_ >= text_.size() || text_[at_] != ',')
+    fail(fmt::format("expected ',' or '{}', found {}", bracket, found()));
+  ++at_;
+  return false;
+}
+
+void JsonCursor::expect(char character) {
+  if (!close(character)) fail(fmt::format("expected '{}', found {}", character, found()));
+}
+
+void JsonCursor::check_utf8(std::string_view part) const {
+  for (std::size_t i = 0; i < part.size();) {
+    const std::size_t length = utf8_length(part.substr(i, 4));
+    if (length == 0) fail("a string is not valid UTF-8");
+    i += length;
+  }
+}
+
+std::string JsonCursor::string(std::string_view what) {
+  space();
+  if (at_ >= text_.size() || text_[at_] != '"')
+    fail(fmt::format("{} must be a string, found {}", what, found()));
+  const std::size_t begin = ++at_;
+  bool escaped = false;
+  std::size_t end = begin;
+  for (; end < text_.size() && text_[end] != '"'; ++end) {
+    if (static_cast<unsigned char>(text_[end]) < 0x20) fail("a control character in a string");
+    if (text_[end] == '\\') {
+      escaped = true;
+      ++end;
+    }
+  }
+  if (end >= text_.size()) fail("a string has no closing quote");
+  check_utf8(text_.substr(begin, end - begin));
+  std::string value;
+  value.reserve(end - begin);
+  if (!escaped) value = text_.substr(begin, end - begin);
+  while (escaped && at_ < end) {
+    if (text_[at_] == '\\')
+      append_escape(value);
+    else
+      value += text_[at_++];
+  }
+  at_ = end + 1;
+  return value;
+}
+
+unsigned JsonCursor::hex4() {
+  unsigned code = 0;
+  for (int i = 0; i < 4; ++i, ++at_) {
+    const char c = at_ < text_.size() ? text_[at_] : '\0';
+    if (is_digit(c))
+      code = code * 16 + static_cast<unsigned>(c - '0');
+    else if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f')
+      code = code * 16 + static_cast<unsigned>((c | 0x20) - 'a') + 10;
+    else
+      fail("\\u must be followed by four hexadecimal digits");
+  }
+  return code;
+}
+
+void JsonCursor::append_escape(std::string& to) {
+  static constexpr std::string_view kNames = "\"\\/bfnrt", kValues = "\"\\/\b\f\n\r\t";
+  const char kind = text_[at_ + 1];
+  at_ += 2;
+  if (const std::size_t index = kNames.find(kind); index != kNames.npos) {
+    to += kValues[index];
+    return;
+  }
+  if (kind != 'u') fail(fmt::format("unknown escape \\{}", printable({&kind, 1})));
+  unsigned code = hex4();
+  if (code >= 0xd800 && code < 0xdc00 && text_.substr(at_, 2) == "\\u") {
+    at_ += 2;
+    const unsigned low = hex4();
+    if (low < 0xdc00 || low > 0xdfff) fail("half of a surrogate pair");
+    code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+  } else if (code >= 0xd800 && code < 0xe000) {
+    fail("half of a surrogate pair");
+  }
+  append_utf8(to, code);
+}
+
+std::uint64_t JsonCursor::unsigned_integer(std::string_view what) {
+  space();
+  const std::size_t begin = at_;
+  std::uint64_t value = 0;
+  bool fits = true;
+  for (; at_ < text_.size() && is_digit(text_[at_]); ++at_)
+    fits = fits && !__builtin_mul_overflow(value, std::uint64_t{10}, &value) &&
+           !__builtin_add_overflow(value, static_cast<std::uint64_t>(text_[at_] - '0'), &value);
+  const bool leading_zero = at_ - begin > 1 && text_[begin] == '0';
+  const bool goes_on = at_ < text_.size() && std::string_view(".eE").find(text_[at_]) < 3;
+  if (at_ == begin || leading_zero || goes_on || !fits) {
+    at_ = begin;
+    fail(fmt::format("{} must be a whole number from 0 to 2^64 - 1, found {}", what, found()));
+  }
+  return value;
+}
+
+void JsonCursor::skip_literal(std::string_view word) {
+  if (text_.substr(at_, word.size()) != word)
+    fail(fmt::format("expected a value, found {}", found()));
+  at_ += word.size();
+}
+
+void JsonCursor::skip_number() {
+  const auto digits = [&] {
+    const std::size_t begin = at_;
+    while (at_ < text_.size() && is_digit(text_[at_])) ++at_;
+    if (at_ == begin) fail(fmt::format("expected a value, found {}", found()));
+    return at_ - begin;
+  };
+  const auto take = [&](std::string_view any) {
+    if (at_ >= text_.size() || any.find(text_[at_]) == any.npos) return false;
+    ++at_;
+    return true;
+  };
+  take("-");
+  const bool zero = at_ < text_.size() && text_[at_] == '0';
+  if (digits() > 1 && zero) fail("a number starts with 0");
+  if (take(".")) digits();
+  if (take("eE")) {
+    take("+-");
+    digits();
+  }
+}
+
+void JsonCursor::skip() {
+  space();
+  const char c = at_ < text_.size() ? text_[at_] : '\0';
+  switch (c) {
+    case '{':
+      return object("a value", [&](const std::string&) { skip(); });
+    case '[':
+      return array("a value", [&] { skip(); });
+    case '"':
+      return static_cast<void>(string("a value"));
+    case 't':
+      return skip_literal("true");
+    case 'f':
+      return skip_literal("false");
+    case 'n':
+      return skip_literal("null");
+    default:
+      return skip_number();
+  }
+}
+
+void JsonCursor::end() {
+  space();
+  if (at_ < text_.size()) fail(fmt::format("nothing may follow the value, found {}", found()));
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,70 @@
+// A pull reader for large, flat JSON (safetensors headers, shard indexes): no tree is built, so it
+// is fast and its memory is what the caller keeps. Strict: RFC 8259, valid UTF-8, bounded nesting.
+// Duplicate keys are the caller's to find, who alone knows what a key means.
+//
+//   cursor.object("the header", [&](std::string key) { sizes[key] = cursor.unsigned_integer(key);
+//   }); cursor.end();
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace counterbeam {
+
+class JsonCursor {
+ public:
+  // `name` opens every message; both must outlive the cursor.
+  JsonCursor(std::string_view text, std::string_view name) : text_(text), name_(name) {}
+
+  // Calls member(key) for every member; it must consume the value.
+  template <typename Member>
+  void object(std::string_view what, Member member) {
+    open('{', what, "an object");
+    if (!close('}')) do {
+        std::string key = string("a key");
+        expect(':');
+        member(std::move(key));
+      } while (!closed_or_comma('}'));
+    --depth_;
+  }
+
+  // Calls element() for every element; it must consume the value.
+  template <typename Element>
+  void array(std::string_view what, Element element) {
+    open('[', what, "an array");
+    if (!close(']')) do {
+        element();
+      } while (!closed_or_comma(']'));
+    --depth_;
+  }
+
+  std::string string(std::string_view what);
+  std::uint64_t unsigned_integer(std::string_view what);  // digits only, below 2^64
+  void skip();                                            // one value of any kind
+  void end();                                             // nothing but space may follow
+
+  [[noreturn]] void fail(std::string_view problem) const;
+
+ private:
+  void space();
+  void open(char bracket, std::string_view what, std::string_view kind);
+  bool close(char bracket);
+  bool closed_or_comma(char bracket);
+  void expect(char character);
+  void append_escape(std::string& to);
+  unsigned hex4();
+  void check_utf8(std::string_view part) const;
+  void skip_literal(std::string_view word);
+  void skip_number();
+  std::string found() const;  // what stands at the cursor, for messages
+
+  std::string_view text_;
+  std::string_view name_;
+  std::size_t at_ = 0;
+  int depth_ = 0;
+};
+
+}  // namespace counterbeam

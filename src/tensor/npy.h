@@ -1,0 +1,24 @@
+// Writes a float32 matrix as .npy (format version 1.0), row by row.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "base/output_file.h"
+
+namespace counterbeam {
+
+class NpyWriter {
+ public:
+  NpyWriter(const std::filesystem::path& path, std::int64_t rows, std::int64_t columns);
+
+  void row(std::span<const float> values);  // REQUIRES `columns` of them
+  void finish();                            // REQUIRES that all rows were given
+
+ private:
+  OutputFile file_;
+  std::int64_t rows_left_, columns_;
+};
+
+}  // namespace counterbeam
