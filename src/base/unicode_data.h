@@ -1,0 +1,27 @@
+// The packed tables that tools/unicode_tables.py writes; unicode.cpp and unicode_normalize.cpp
+// unpack them on first use.
+#pragma once
+
+#include <cstdint>
+
+namespace counterbeam::unicode_data {
+
+extern const char* const kCategoryRuns;      // category, length
+extern const char* const kCombiningClasses;  // gap, class
+extern const char* const kDecompositions;    // gap, kind + 4 * length, signed differences
+extern const char* const kLowercase;         // gap, signed difference
+extern const char* const kCaseFolding;       // gap, signed difference
+
+// Reads the numbers of one table in order.
+class Numbers {
+ public:
+  explicit Numbers(const char* text) : at_(text) {}
+  bool done() const { return *at_ == '\0'; }
+  std::uint32_t next();
+  std::int32_t next_signed();
+
+ private:
+  const char* at_;
+};
+
+}  // namespace counterbeam::unicode_data
