@@ -1,0 +1,195 @@
+// Starting, watching and ending what runs behind bubblewrap. Between vfork and exec the child
+// shares our memory, so it makes system calls only, and the ones on identity go past the C library,
+// which would apply them to our threads as well.
+#include "eval/sandbox_process.h"
+
+#include <fcntl.h>
+#include <linux/close_range.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/json.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr int kHighNumbers = 64;
+constexpr int kNobody = 65534;
+
+int pidfd_open(int pid) {
+  return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
+}
+
+Descriptor move_high(int fd) {
+  const int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighNumbers);
+  const int reason = errno;
+  ::close(fd);
+  if (high < 0) failed("sandbox: cannot duplicate a file descriptor: {}", std::strerror(reason));
+  return Descriptor(high);
+}
+
+// Root would be exempt from the limit on processes, also behind a user namespace. Where there is
+// no such user (a container that maps root alone), root is nobody special outside either.
+void give_up_root() {
+  if (geteuid() != 0) return;
+  syscall(SYS_setgroups, 0, nullptr);
+  if (syscall(SYS_setresgid, kNobody, kNobody, kNobody) != 0) return;
+  syscall(SYS_setresuid, kNobody, kNobody, kNobody);
+}
+
+void lower_limit(int resource, rlim_t value) {
+  rlimit limit{};
+  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) _exit(126);
+  const rlim_t lowered = std::min(value, limit.rlim_max);
+  limit = {lowered, lowered};
+  if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) _exit(126);
+}
+
+[[noreturn]] void become(const ProcessSpec& spec, char* const* arguments) {
+  setsid();  // a Ctrl-C meant for us does not reach it
+  int highest = 2;
+  for (const auto& [here, there] : spec.inherited) {
+    if (dup2(here, there) < 0) _exit(126);
+    highest = std::max(highest, there);
+  }
+  if (syscall(SYS_close_range, highest + 1, ~0u, CLOSE_RANGE_CLOEXEC) != 0) _exit(126);
+  give_up_root();
+  for (const auto& [resource, value] : spec.limits) lower_limit(resource, value);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGCHLD, SIG_DFL);
+  signal(SIGPIPE, SIG_DFL);
+  char* const empty_environment[] = {nullptr};
+  execve(arguments[0], arguments, empty_environment);
+  _exit(127);
+}
+
+std::string read_to_end(int fd) {
+  std::string text;
+  char buffer[512];
+  for (;;) {
+    const ssize_t n = read(fd, buffer, sizeof buffer);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return text;
+    text.append(buffer, static_cast<std::size_t>(n));
+  }
+}
+
+}  // namespace
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  if (this != &other) {
+    close();
+    fd_ = std::exchange(other.fd_, -1);
+  }
+  return *this;
+}
+
+void Descriptor::close() {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+Pipe make_pipe() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) failed("sandbox: cannot make a pipe: {}", std::strerror(errno));
+  Descriptor write_end(ends[1]);
+  Pipe pipe;
+  pipe.read = move_high(ends[0]);
+  pipe.write = move_high(write_end.release());
+  return pipe;
+}
+
+Descriptor make_memory_file(const std::string& content) {
+  const int fd = memfd_create("input", MFD_CLOEXEC);
+  if (fd < 0) failed("sandbox: cannot make a memory file: {}", std::strerror(errno));
+  Descriptor file = move_high(fd);
+  std::size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t n =
+        pwrite(file.get(), content.data() + done, content.size() - done, static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) failed("sandbox: cannot write a memory file: {}", std::strerror(errno));
+    done += static_cast<std::size_t>(n);
+  }
+  return file;
+}
+
+ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor output) {
+  std::vector<char*> arguments;
+  for (const std::string& argument : spec.arguments)
+    arguments.push_back(const_cast<char*>(argument.c_str()));
+  arguments.push_back(nullptr);
+
+  Pipe info = make_pipe();
+  ProcessSpec full = spec;
+  full.inherited.emplace_back(info.write.get(), spec.info_number);
+
+  ConfinedProcess process;
+  process.output_ = std::move(output);
+  const int pid = vfork();
+  if (pid == 0) become(full, arguments.data());
+  if (pid < 0) failed("sandbox: cannot start a process: {}", std::strerror(errno));
+  process.monitor_ = pid;
+  process.monitor_event_ = Descriptor(pidfd_open(pid));
+  info.write.close();
+  // bwrap names the namespace's first process as soon as it exists, or ends without a word.
+  const std::string text = read_to_end(info.read.get());
+  if (const Json named = Json::parse(text, nullptr, false); named.is_object())
+    process.first_ = Descriptor(pidfd_open(named.value("child-pid", -1)));
+  return process;
+}
+
+ConfinedProcess::ConfinedProcess(ConfinedProcess&& other) noexcept
+    : monitor_(std::exchange(other.monitor_, -1)),
+      monitor_event_(std::move(other.monitor_event_)),
+      first_(std::move(other.first_)),
+      output_(std::move(other.output_)) {}
+
+ConfinedProcess::~ConfinedProcess() {
+  if (monitor_ < 0) return;
+  kill();
+  wait();
+}
+
+void ConfinedProcess::kill() {
+  // The first process takes the whole namespace with it before bwrap sees its end.
+  if (first_.get() >= 0)
+    syscall(SYS_pidfd_send_signal, first_.get(), SIGKILL, nullptr, 0);
+  else if (monitor_ >= 0)
+    ::kill(monitor_, SIGKILL);
+}
+
+ProcessEnd ConfinedProcess::wait() {
+  CB_CHECK(monitor_ >= 0);
+  int status = 0;
+  rusage usage{};
+  while (wait4(monitor_, &status, 0, &usage) < 0)
+    if (errno != EINTR) failed("sandbox: cannot wait for a process: {}", std::strerror(errno));
+  monitor_ = -1;
+  ProcessEnd end;
+  end.cpu_seconds = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+                    1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
+  // bwrap passes the program's signal on as status 128 + signal, as a shell does.
+  if (WIFSIGNALED(status)) {
+    end.signalled = true;
+    end.code = WTERMSIG(status);
+  } else if (WEXITSTATUS(status) > 128) {
+    end.signalled = true;
+    end.code = WEXITSTATUS(status) - 128;
+  } else {
+    end.code = WEXITSTATUS(status);
+  }
+  return end;
+}
+
+}  // namespace counterbeam
