@@ -1,0 +1,99 @@
+// What a model is: the sizes and switches that its forward pass needs, read from config.json or
+// taken from the table of known shapes. A ModelConfig that was read is consistent: sizes are
+// positive and bounded so that products of them fit int64, query heads divide by key heads, the
+// rotary width is even, and there is one LayerConfig for every layer.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/json.h"
+#include "model/config_rope.h"
+#include "tensor/dtype.h"
+
+namespace counterbeam {
+
+enum class Architecture { Llama, Mistral, Qwen2, Qwen3, Qwen35, SmolLm3 };
+
+enum class Mixer { Attention, DeltaNet };  // softmax attention, or gated linear attention
+
+struct LayerConfig {
+  Mixer mixer = Mixer::Attention;
+  int window = 0;    // attention sees this many positions back, itself included; 0: all
+  bool rope = true;  // false: no position encoding in this layer
+};
+
+// Gated DeltaNet (Qwen3.5); all zero where no layer has it.
+struct DeltaNetConfig {
+  int key_heads = 0;
+  int value_heads = 0;  // a multiple of key_heads
+  int key_dim = 0;      // per head
+  int value_dim = 0;    // per head
+  int conv_width = 0;
+
+  int key_width() const { return key_heads * key_dim; }
+  int value_width() const { return value_heads * value_dim; }
+  int conv_channels() const { return 2 * key_width() + value_width(); }
+};
+
+struct ModelConfig {
+  Architecture architecture = Architecture::Llama;
+  std::string model_type;  // as the file says
+
+  int hidden = 0;
+  int intermediate = 0;
+  int vocab = 0;
+  int heads = 0;
+  int kv_heads = 0;
+  int head_dim = 0;
+  int max_positions = 0;
+  float rms_norm_eps = 1e-6f;
+
+  bool tied = false;               // the output layer is the embedding table
+  bool qkv_bias = false;           // on the q, k and v projections
+  bool output_bias = false;        // on the o projection
+  bool mlp_bias = false;           // on gate, up and down
+  bool qk_norm = false;            // RMSNorm on every query and key head
+  bool zero_centred_norm = false;  // norms multiply by 1 + w
+  bool output_gate = false;        // q_proj gives queries and gates, interleaved per head
+
+  RopeConfig rope;
+  std::vector<LayerConfig> layers;  // [layers]
+  DeltaNetConfig delta;
+
+  std::optional<DType> dtype;  // as the file says: F32, BF16 or F16
+  std::vector<TokenId> eos;    // as the file says; eos_ids() has the whole set
+
+  int layer_count() const { return static_cast<int>(layers.size()); }
+  int attention_layers() const;
+  int delta_layers() const { return layer_count() - attention_layers(); }
+
+  std::int64_t kv_bytes_per_token(DType dtype) const;
+  // Recurrent states (float32) and the kept inputs of the convolutions (dtype).
+  std::int64_t state_bytes_per_sequence(DType dtype) const;
+};
+
+// Reads FOLDER/config.json.
+ModelConfig read_config(const std::filesystem::path& folder);
+
+// The same from JSON that was parsed already; `file` opens the messages.
+ModelConfig parse_config(const Json& json, const std::string& file);
+
+// Where generation stops: the union of generation_config.json (which may be absent), config.json
+// and the tokenizer's own end token. Ascending, each once.
+std::vector<TokenId> eos_ids(const std::filesystem::path& folder, const ModelConfig& config,
+                             std::optional<TokenId> tokenizer_eos);
+
+// The shapes `--shape` knows: qwen2.5-7b, qwen2.5-0.5b, qwen3.5-0.8b, qwen3.5-2b,
+// deepseek-math-7b. An Error that lists them for any other name.
+ModelConfig known_shape(std::string_view name);
+std::vector<std::string> known_shape_names();
+
+std::string_view name_of(Architecture architecture);
+
+}  // namespace counterbeam

@@ -1,0 +1,161 @@
+#include "model/config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "base/error.h"
+#include "model/config_tensors.h"
+#include "support/shared_folder.h"
+#include "support/temporary_folder.h"
+
+namespace counterbeam {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Field;
+
+Json llama() {
+  return parse_json(R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 128,
+    "num_hidden_layers": 8, "num_attention_heads": 4, "vocab_size": 100,
+    "max_position_embeddings": 2048})",
+                    "test");
+}
+
+ModelConfig with(Json json, const Json& changes) {
+  json.update(changes);
+  return parse_config(json, "config.json");
+}
+
+std::vector<int> windows(const ModelConfig& config) {
+  std::vector<int> all;
+  for (const LayerConfig& layer : config.layers) all.push_back(layer.window);
+  return all;
+}
+
+TEST(Config, LlamaDefaults) {
+  const ModelConfig config = parse_config(llama(), "config.json");
+  EXPECT_EQ(config.architecture, Architecture::Llama);
+  EXPECT_EQ(config.kv_heads, 4);
+  EXPECT_EQ(config.head_dim, 16);
+  EXPECT_EQ(config.layer_count(), 8);
+  EXPECT_FALSE(config.qkv_bias || config.output_bias || config.mlp_bias || config.tied);
+  EXPECT_EQ(config.rope.kind, RopeKind::Default);
+  EXPECT_EQ(config.rope.theta, 10000);
+  EXPECT_EQ(config.rope.width, 16);
+  EXPECT_FALSE(config.dtype);
+}
+
+TEST(Config, BiasesFollowTheArchitecture) {
+  const Json biases = {{"attention_bias", true}, {"mlp_bias", true}};
+  const ModelConfig plain = with(llama(), biases);
+  EXPECT_TRUE(plain.qkv_bias && plain.output_bias && plain.mlp_bias);
+  Json qwen2 = {{"model_type", "qwen2"}};
+  EXPECT_TRUE(with(llama(), qwen2).qkv_bias);
+  EXPECT_FALSE(with(llama(), qwen2).output_bias);
+  const ModelConfig qwen3 = with(llama(), {{"model_type", "qwen3"}});
+  EXPECT_TRUE(qwen3.qk_norm);
+  EXPECT_FALSE(qwen3.qkv_bias);
+  EXPECT_EQ(qwen3.head_dim, 128);  // heads * head_dim differs from hidden_size
+  EXPECT_FALSE(with(llama(), {{"model_type", "mistral"}, {"attention_bias", true}}).qkv_bias);
+}
+
+TEST(Config, SlidingWindows) {
+  const Json window = {{"sliding_window", 64}, {"max_window_layers", 6}};
+  Json qwen = window;
+  qwen["model_type"] = "qwen2";
+  EXPECT_THAT(windows(with(llama(), qwen)), Each(0));
+  qwen["use_sliding_window"] = true;
+  EXPECT_THAT(windows(with(llama(), qwen)), ElementsAre(0, 0, 0, 0, 0, 0, 64, 64));
+  qwen["layer_types"] = Json(std::vector<std::string>(8, "sliding_attention"));
+  EXPECT_THAT(windows(with(llama(), qwen)), Each(64));
+  EXPECT_THAT(windows(with(llama(), window)), Each(0));  // llama has none
+  const Json mistral = {{"model_type", "mistral"}, {"num_hidden_layers", 2}};
+  EXPECT_THAT(windows(with(llama(), mistral)), Each(4096));
+  Json without = mistral;
+  without["sliding_window"] = nullptr;
+  EXPECT_THAT(windows(with(llama(), without)), Each(0));
+}
+
+TEST(Config, LayersWithoutRope) {
+  const auto rope = [](const ModelConfig& config) {
+    std::vector<bool> all;
+    for (const LayerConfig& layer : config.layers) all.push_back(layer.rope);
+    return all;
+  };
+  const Json smol = {{"model_type", "smollm3"}};
+  EXPECT_THAT(rope(with(llama(), smol)), ElementsAre(1, 1, 1, 0, 1, 1, 1, 0));
+  EXPECT_TRUE(with(llama(), smol).tied);
+  EXPECT_EQ(with(llama(), smol).rope.theta, 2e6);
+  Json given = smol;
+  given["no_rope_layers"] = {0, 1, 1, 1, 1, 1, 1, 1};
+  EXPECT_THAT(rope(with(llama(), given)), ElementsAre(0, 1, 1, 1, 1, 1, 1, 1));
+}
+
+TEST(Config, WrappedTextConfig) {
+  Json text = llama();
+  text.update({{"model_type", "qwen3_5_text"},
+               {"head_dim", 32},
+               {"eos_token_id", 7},
+               {"linear_num_key_heads", 2},
+               {"linear_num_value_heads", 4},
+               {"linear_key_head_dim", 16},
+               {"linear_value_head_dim", 16},
+               {"rope_parameters",
+                {{"rope_type", "default"},
+                 {"rope_theta", 1e7},
+                 {"mrope_section", {1, 1, 2}},
+                 {"mrope_interleaved", true}}}});
+  const Json wrapped = {{"model_type", "qwen3_5"}, {"tie_word_embeddings", true},
+                        {"text_config", text},     {"vision_config", Json::object()},
+                        {"eos_token_id", {9, 7}},  {"torch_dtype", "bfloat16"}};
+  const ModelConfig config = parse_config(wrapped, "config.json");
+  EXPECT_EQ(config.architecture, Architecture::Qwen35);
+  EXPECT_TRUE(config.tied && config.zero_centred_norm && config.output_gate && config.qk_norm);
+  EXPECT_EQ(config.rope.width, 8);  // a quarter, by default
+  EXPECT_EQ(config.delta_layers(), 6);
+  EXPECT_EQ(config.layers[3].mixer, Mixer::Attention);
+  EXPECT_EQ(config.delta.conv_channels(), 2 * 32 + 64);
+  EXPECT_EQ(config.delta.conv_width, 4);
+  EXPECT_EQ(config.dtype, DType::BF16);
+  EXPECT_THAT(config.eos, ElementsAre(7, 9));
+}
+
+TEST(Config, EosIsTheUnion) {
+  const testing::TemporaryFolder folder;
+  const ModelConfig config = with(llama(), {{"eos_token_id", 2}});
+  EXPECT_THAT(eos_ids(folder.path(), config, std::nullopt), ElementsAre(2));
+  folder.write("generation_config.json", R"({"eos_token_id": [5, 2, 3]})");
+  EXPECT_THAT(eos_ids(folder.path(), config, 1), ElementsAre(1, 2, 3, 5));
+}
+
+TEST(Config, KnownShapesMatchThePublishedNumbers) {
+  EXPECT_EQ(parameter_count(known_shape("qwen3.5-0.8b")), 752'393'024);
+  EXPECT_EQ(parameter_count(known_shape("qwen3.5-2b")), 1'881'825'088);
+  EXPECT_EQ(parameter_count(known_shape("qwen2.5-7b")), 7'615'616'512);
+  EXPECT_EQ(parameter_count(known_shape("qwen2.5-0.5b")), 494'032'768);
+  EXPECT_EQ(parameter_count(known_shape("deepseek-math-7b")), 6'910'365'696);
+  EXPECT_EQ(known_shape("qwen2.5-7b").kv_bytes_per_token(DType::BF16), 56 * 1024);
+  EXPECT_EQ(known_shape("deepseek-math-7b").kv_bytes_per_token(DType::BF16), 480 * 1024);
+  EXPECT_EQ(known_shape("qwen3.5-0.8b").kv_bytes_per_token(DType::BF16), 12 * 1024);
+  EXPECT_EQ(known_shape("qwen3.5-2b").state_bytes_per_sequence(DType::BF16),
+            18 * ((1 << 20) + 36 * 1024));
+  EXPECT_THROW(known_shape("qwen9"), Error);
+}
+
+TEST(Config, ReadsTheReferenceCheckpoints) {
+  const auto folder = testing::shared_folder() / "fixtures" / "parity";
+  CB_NEEDS_SHARED(folder);
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const ModelConfig config = read_config(entry.path());
+    const Checkpoint checkpoint = Checkpoint::open(entry.path());
+    EXPECT_THAT(checkpoint_problems(checkpoint, config), ::testing::IsEmpty()) << entry.path();
+    EXPECT_EQ(checkpoint.bytes(), static_cast<std::size_t>(parameter_count(config)) * 4);
+    EXPECT_EQ(config.dtype, DType::F32);
+  }
+}
+
+}  // namespace
+}  // namespace counterbeam
