@@ -1,0 +1,125 @@
+#include "model/hub.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/quote.h"
+#include "tensor/checkpoint.h"
+
+namespace counterbeam {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Empty counts as unset, as in huggingface_hub. "~/" is expanded.
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  std::string path = value ? value : "";
+  if (path.starts_with("~/"))
+    if (const char* home = std::getenv("HOME")) path.replace(0, 1, home);
+  return path;
+}
+
+bool is_part(std::string_view part) {
+  constexpr std::string_view kOther = "-_.";
+  return !part.empty() && part != "." && part != ".." &&
+         std::all_of(part.begin(), part.end(), [&](char c) {
+           return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                  kOther.find(c) != kOther.npos;
+         });
+}
+
+// ORG/NAME, with nothing in it that could leave the cache folder.
+bool is_model_id(const std::string& name) {
+  const std::size_t slash = name.find('/');
+  return slash != name.npos && is_part(name.substr(0, slash)) && is_part(name.substr(slash + 1));
+}
+
+fs::path check_folder(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / "config.json", error))
+    bad_input("{}: has no config.json, so it is not a Hugging Face model folder; {}",
+              folder.string(), weights_remedy(folder));
+  return folder;
+}
+
+std::vector<fs::path> subfolders(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder, error))
+    if (entry.is_directory(error)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// The snapshot that refs/main names; where there is no such file, the only snapshot.
+fs::path snapshot_of(const fs::path& repository, const std::string& name) {
+  std::error_code error;
+  const fs::path reference = repository / "refs" / "main";
+  if (fs::exists(reference, error)) {
+    std::string revision = read_file(reference);
+    while (!revision.empty() && (revision.back() == '\n' || revision.back() == ' '))
+      revision.pop_back();
+    if (!is_part(revision))
+      bad_input("{}: holds {}, not a revision; download the model again: hf download {}",
+                reference.string(), in_quotes(revision), name);
+    if (fs::is_directory(repository / "snapshots" / revision, error))
+      return repository / "snapshots" / revision;
+  }
+  const std::vector<fs::path> snapshots = subfolders(repository / "snapshots");
+  if (snapshots.size() == 1) return snapshots.front();
+  bad_input(
+      "{}: has {} snapshots and refs/main names none of them; download the model again: "
+      "hf download {}, or give the snapshot's folder as --model",
+      repository.string(), snapshots.size(), name);
+}
+
+}  // namespace
+
+fs::path hub_cache() {
+  if (const std::string cache = environment("HF_HUB_CACHE"); !cache.empty()) return cache;
+  if (const std::string cache = environment("HUGGINGFACE_HUB_CACHE"); !cache.empty()) return cache;
+  if (const std::string home = environment("HF_HOME"); !home.empty()) return fs::path(home) / "hub";
+  std::string base = environment("XDG_CACHE_HOME");
+  if (base.empty()) base = environment("HOME") + "/.cache";
+  return fs::path(base) / "huggingface" / "hub";
+}
+
+fs::path find_model(const std::string& name) {
+  std::error_code error;
+  if (fs::is_directory(name, error)) return check_folder(name);
+  if (fs::is_regular_file(name, error)) {
+    if (name.ends_with(".gguf"))
+      bad_input("{}: GGUF files are not read; get the original Hugging Face checkpoint instead",
+                printable(name));
+    bad_input("{}: is a file; --model takes the folder that holds config.json", printable(name));
+  }
+  if (!is_model_id(name))
+    bad_input("--model {}: is no folder and no model id of the form ORG/NAME", in_quotes(name));
+  const std::size_t slash = name.find('/');
+  const fs::path repository =
+      hub_cache() / fmt::format("models--{}--{}", name.substr(0, slash), name.substr(slash + 1));
+  if (!fs::is_directory(repository, error))
+    bad_input("model {} is neither a folder nor in {}; download it: hf download {}", name,
+              hub_cache().string(), name);
+  return check_folder(snapshot_of(repository, name));
+}
+
+fs::path shipped_model(const fs::path& program_folder) {
+  std::error_code error;
+  for (const char* place : {"../../models", "../share/counterbeam/models"})
+    for (const fs::path& folder : subfolders((program_folder / place).lexically_normal()))
+      if (fs::exists(folder / "config.json", error)) return folder;
+  bad_input("no model lies beside the program; name one with --model DIR or --model ORG/NAME");
+}
+
+fs::path find_model_or_shipped(const std::string& name) {
+  if (!name.empty()) return find_model(name);
+  std::error_code error;
+  return shipped_model(fs::read_symlink("/proc/self/exe", error).parent_path());
+}
+
+}  // namespace counterbeam

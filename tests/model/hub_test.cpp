@@ -1,0 +1,111 @@
+#include "model/hub.h"
+
+#include <gtest/gtest.h>
+#include <stdlib.h>
+
+#include "base/error.h"
+#include "support/temporary_folder.h"
+
+namespace counterbeam {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::TemporaryFolder;
+
+// Sets the variables of the lookup for one test and puts the old values back.
+class HubTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const char* name : kNames) {
+      const char* value = ::getenv(name);
+      before_.emplace_back(name, value ? std::optional<std::string>(value) : std::nullopt);
+      ::unsetenv(name);
+    }
+    ::setenv("HOME", home_.path().c_str(), 1);
+  }
+  void TearDown() override {
+    for (const auto& [name, value] : before_)
+      value ? ::setenv(name, value->c_str(), 1) : ::unsetenv(name);
+  }
+  std::string message(const std::string& name) {
+    try {
+      return find_model(name).string();
+    } catch (const Error& error) {
+      return error.what();
+    }
+  }
+
+  static constexpr const char* kNames[] = {"HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME",
+                                           "XDG_CACHE_HOME", "HOME"};
+  std::vector<std::pair<const char*, std::optional<std::string>>> before_;
+  TemporaryFolder home_;
+};
+
+TEST_F(HubTest, TheEnvironmentNamesTheCache) {
+  EXPECT_EQ(hub_cache(), home_.path() / ".cache/huggingface/hub");
+  ::setenv("XDG_CACHE_HOME", "/xdg", 1);
+  EXPECT_EQ(hub_cache(), "/xdg/huggingface/hub");
+  ::setenv("HF_HOME", "~/hf", 1);
+  EXPECT_EQ(hub_cache(), home_.path() / "hf/hub");
+  ::setenv("HF_HUB_CACHE", "/cache", 1);
+  EXPECT_EQ(hub_cache(), "/cache");
+}
+
+TEST_F(HubTest, FollowsTheMainReference) {
+  const std::string repository = ".cache/huggingface/hub/models--Qwen--Qwen2.5-7B/";
+  home_.write(repository + "snapshots/aaa/config.json", "{}");
+  EXPECT_EQ(message("Qwen/Qwen2.5-7B"), home_.path() / repository / "snapshots/aaa");
+  home_.write(repository + "snapshots/bbb/config.json", "{}");
+  EXPECT_EQ(message("Qwen/Qwen2.5-7B"),
+            (home_.path() / repository).parent_path().string() +
+                ": has 2 snapshots and refs/main names none of them; download the model again: hf "
+                "download Qwen/Qwen2.5-7B, or give the snapshot's folder as --model");
+  home_.write(repository + "refs/main", "bbb\n");
+  EXPECT_EQ(message("Qwen/Qwen2.5-7B"), home_.path() / repository / "snapshots/bbb");
+  home_.write(repository + "refs/main", "../../../x");
+  EXPECT_EQ(message("Qwen/Qwen2.5-7B"),
+            (home_.path() / repository / "refs/main").string() +
+                ": holds \"../../../x\", not a revision; download the model again: hf download "
+                "Qwen/Qwen2.5-7B");
+}
+
+TEST_F(HubTest, AFolderWins) {
+  home_.write("Qwen/Small/config.json", "{}");
+  home_.write(".cache/huggingface/hub/models--Qwen--Small/snapshots/a/config.json", "{}");
+  const fs::path before = fs::current_path();
+  fs::current_path(home_.path());
+  EXPECT_EQ(message("Qwen/Small"), "Qwen/Small");
+  fs::current_path(before);
+}
+
+TEST_F(HubTest, TheShippedModelLiesBesideTheProgram) {
+  home_.write("models/tiny/config.json", "{}");
+  home_.write("models/README.md", "");
+  EXPECT_EQ(shipped_model(home_.path() / "build/release"), home_.path() / "models/tiny");
+  EXPECT_THROW(shipped_model(home_.path() / "a/b/c"), Error);
+}
+
+TEST_F(HubTest, SaysWhatToDo) {
+  const std::string cache = (home_.path() / ".cache/huggingface/hub").string();
+  EXPECT_EQ(message("Qwen/Qwen9"), "model Qwen/Qwen9 is neither a folder nor in " + cache +
+                                       "; download it: hf download Qwen/Qwen9");
+  EXPECT_EQ(message("no-such-folder"),
+            "--model \"no-such-folder\": is no folder and no model id of the form ORG/NAME");
+  EXPECT_EQ(message("../no-such-folder"),
+            "--model \"../no-such-folder\": is no folder and no model id of the form ORG/NAME");
+  EXPECT_EQ(message(""), "--model \"\": is no folder and no model id of the form ORG/NAME");
+  const fs::path gguf = home_.write("m/model.gguf", "GGUF");
+  EXPECT_EQ(message(gguf.string()),
+            gguf.string() +
+                ": GGUF files are not read; get the original Hugging Face checkpoint instead");
+  EXPECT_EQ(message((home_.path() / "m").string()),
+            (home_.path() / "m").string() +
+                ": has no config.json, so it is not a Hugging Face model folder; model.gguf is a "
+                "GGUF file: get the original Hugging Face checkpoint instead");
+  const fs::path config = home_.write("m/config.json", "{}");
+  EXPECT_EQ(message(config.string()),
+            config.string() + ": is a file; --model takes the folder that holds config.json");
+}
+
+}  // namespace
+}  // namespace counterbeam
