@@ -1,0 +1,74 @@
+// A beam: one partial or finished answer, the sequences that hold it under each prompt, and its
+// sums. Beams are extended together, in one engine call per block.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/engine.h"
+#include "search/contexts.h"
+#include "search/score.h"
+#include "search/settings.h"
+
+namespace counterbeam {
+
+// Per token of an answer. Without contrast, positive and negative are empty.
+struct TokenLogprobs {
+  std::vector<float> base, positive, negative;  // temperature 1
+  std::vector<float> drawn;                     // under the distribution the token was drawn from
+};
+
+// What a search leaves of an answer.
+struct Candidate {
+  std::vector<TokenId> tokens;
+  TokenLogprobs logprobs;
+  Sums sums;
+  double score = 0;
+  double rank = 0;              // what pruning compares: the score, and what look-ahead adds to it
+  bool ended = false;           // by an end-of-sequence token
+  std::size_t block_start = 0;  // tokens it had before the current block
+  int id = -1;                  // in the trace
+  int parent = -1;              // in the trace; -1 in the first block
+};
+
+struct Beam : Candidate {
+  Sequence base;
+  Sequence positive, negative;  // empty without contrast
+  Beam fork() const;
+};
+
+// What was computed for an answer, all candidates counted.
+struct Ledger {
+  std::int64_t prompt_tokens = 0;     // through the model
+  std::int64_t cached_tokens = 0;     // prompt tokens that were shared instead
+  std::int64_t generated_tokens = 0;  // sampled, over every candidate
+  std::int64_t scored_tokens = 0;     // read under other prompts or re-read
+  double seconds = 0;
+
+  Ledger& operator+=(const Ledger& other);
+};
+
+// What a search works with: the engine, the question's prompts and keys, and who may stop it.
+struct Task {
+  Engine& engine;
+  const Prompts& prompts;
+  std::uint64_t seed = 0;
+  std::uint32_t question = 0;
+  const Cancellation* cancellation = nullptr;
+};
+
+// The empty answer, prompts prefilled.
+Beam open_beam(const Task& task, Ledger& ledger);
+
+// Samples up to `limit` tokens for every beam and reads them under its other prompts: tokens,
+// log-probs, sums, score and ended are brought up to date. `block` and a number per beam (its place
+// in the list unless `places` says otherwise) key the draws.
+void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Settings& settings,
+                  std::uint32_t block, Ledger& ledger, std::span<const std::uint32_t> places = {});
+
+// Tokens that an answer may have: max_tokens, less where the model's context ends first. Error when
+// the prompt leaves no room.
+int answer_limit(const Task& task, const Settings& settings);
+
+}  // namespace counterbeam

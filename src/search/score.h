@@ -1,0 +1,26 @@
+// The score that search ranks by: the mean over an answer's tokens of base log-probability plus
+// steer (1/alpha) times the reward, where the reward of a token is its log-probability under the
+// positive context less that under the negative one. Log-probabilities are the model's own,
+// whatever temperature the tokens were drawn at; the token that ends an answer counts.
+#pragma once
+
+#include <cstdint>
+
+namespace counterbeam {
+
+// Running sums over an answer so far. A block only ever adds its own tokens.
+struct Sums {
+  double base = 0;
+  double positive = 0;  // both 0 where contrast is off
+  double negative = 0;
+  std::int64_t tokens = 0;
+
+  double reward() const { return positive - negative; }  // R(a)
+};
+
+// s(a). REQUIRES sums.tokens > 0.
+inline double score(const Sums& sums, double steer) {
+  return (sums.base + steer * sums.reward()) / static_cast<double>(sums.tokens);
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,37 @@
+// A toy model as an Engine, so that every search runs on it unchanged. A prompt is the one token
+// that names its context: vocab + 0 (base), + 1 (positive), + 2 (negative). Answers end at an
+// end-of-sequence token, when the toy has one, or at the horizon.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/engine.h"
+#include "search/contexts.h"
+#include "theory/toy_model.h"
+
+namespace counterbeam {
+
+class ToyEngine : public Engine {
+ public:
+  ToyEngine(ToyModel model, std::vector<TokenId> eos);
+
+  const EngineInfo& info() const override { return info_; }
+  Opened open(std::span<const std::vector<TokenId>> prompts,
+              const Cancellation* cancellation) override;
+  std::vector<Extension> extend(std::span<const ExtendRequest> requests,
+                                const Cancellation* cancellation) override;
+  std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
+                                        const Cancellation* cancellation) override;
+
+  // The prompts of the three contexts; only the base one without contrast.
+  Prompts prompts(bool contrast) const;
+
+ private:
+  Extension extend(const ExtendRequest& request) const;
+
+  ToyModel model_;
+  EngineInfo info_;
+};
+
+}  // namespace counterbeam

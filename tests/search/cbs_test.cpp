@@ -1,0 +1,180 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "base/error.h"
+#include "search/search.h"
+#include "support/replay.h"
+#include "theory/toy_engine.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr TokenId kEnd = 0;
+
+Settings settings_of(std::string_view text) {
+  return parse_method(text);
+}
+
+SearchResult run(ToyEngine& engine, const Settings& settings, std::uint64_t seed = 1,
+                 std::uint32_t question = 0) {
+  const Prompts prompts = engine.prompts(uses_contexts(settings));
+  return run_search({engine, prompts, seed, question, nullptr}, settings);
+}
+
+// The best score over every answer the toy can give: up to an end token, or at the horizon.
+double exhaustive_best(const ToyModel& model, double steer, std::vector<TokenId>* best_tokens) {
+  double best = -1e300;
+  const auto visit = [&](std::span<const TokenId> tokens) {
+    Sums sums;
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (tokens[i] == kEnd && i + 1 < tokens.size()) return;  // went on after its end
+      const auto prefix = tokens.first(i);
+      const auto v = static_cast<std::size_t>(tokens[i]);
+      sums.base += std::log(model.probabilities(ToyContext::Base, prefix)[v]);
+      sums.positive += std::log(model.probabilities(ToyContext::Positive, prefix)[v]);
+      sums.negative += std::log(model.probabilities(ToyContext::Negative, prefix)[v]);
+      ++sums.tokens;
+    }
+    const bool complete = static_cast<int>(tokens.size()) == model.horizon() ||
+                          (!tokens.empty() && tokens.back() == kEnd);
+    if (complete && score(sums, steer) > best) {
+      best = score(sums, steer);
+      best_tokens->assign(tokens.begin(), tokens.end());
+    }
+  };
+  for (int length = 1; length <= model.horizon(); ++length) model.each_sequence(length, visit);
+  return best;
+}
+
+TEST(Cbs, ManyBeamsWithoutPruningFindTheBestAnswer) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    const ToyModel model = ToyModel::random(3, 3, seed, 1.0);
+    ToyEngine engine(model, {kEnd});
+    const auto result = run(engine, settings_of("cbs:beams=3000:prune=1:block=1:steer=0.7"), seed);
+    std::vector<TokenId> best;
+    const double expected = exhaustive_best(model, 0.7, &best);
+    EXPECT_NEAR(result.answer().score, expected, 1e-6);
+    EXPECT_EQ(result.answer().tokens, best);
+  }
+}
+
+TEST(Cbs, WithoutSteeringItIsBeamSearch) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    ToyEngine engine(ToyModel::random(4, 6, seed, 1.0), {kEnd});
+    const auto cbs = run(engine, settings_of("cbs:steer=0:block=2:beams=8"), seed);
+    const auto beam = run(engine, settings_of("beam:block=2:beams=8"), seed);
+    EXPECT_EQ(cbs.answer().tokens, beam.answer().tokens);
+    ASSERT_EQ(cbs.pool.size(), beam.pool.size());
+    for (std::size_t i = 0; i < cbs.pool.size(); ++i)
+      EXPECT_EQ(cbs.pool[i].tokens, beam.pool[i].tokens);
+  }
+}
+
+TEST(Cbs, OneBeamIsSampling) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    ToyEngine engine(ToyModel::random(4, 6, seed, 1.0), {kEnd});
+    const auto cbs = run(engine, settings_of("cbs:beams=1:prune=1:block=2"), seed);
+    const auto sample = run(engine, settings_of("sample:block=2"), seed);
+    EXPECT_EQ(cbs.answer().tokens, sample.answer().tokens);
+  }
+}
+
+TEST(Cbs, EqualContextsChangeNothing) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    ToyModel model = ToyModel::random(4, 6, seed, 1.0);
+    model.each_prefix([&](std::span<const TokenId> prefix) {
+      const auto positive = model.probabilities(ToyContext::Positive, prefix);
+      const auto negative = model.probabilities(ToyContext::Negative, prefix);
+      std::copy(positive.begin(), positive.end(), negative.begin());
+    });
+    ToyEngine engine(model, {kEnd});
+    const auto cbs = run(engine, settings_of("cbs:steer=0.7:block=2:beams=8"), seed);
+    const auto beam = run(engine, settings_of("beam:block=2:beams=8"), seed);
+    EXPECT_EQ(cbs.answer().tokens, beam.answer().tokens);
+    EXPECT_DOUBLE_EQ(cbs.answer().score, beam.answer().score);
+  }
+}
+
+TEST(Cbs, EveryTraceReplaysFromItsLogProbs) {
+  std::mt19937_64 random(5);
+  for (int trial = 0; trial < 500; ++trial) {
+    const int vocab = 2 + static_cast<int>(random() % 4);
+    const int horizon = 2 + static_cast<int>(random() % 5);
+    ToyEngine engine(ToyModel::random(vocab, horizon, random(), 1.0), {kEnd});
+    Settings settings = default_settings(random() % 4 ? Method::Cbs : Method::Beam);
+    settings.beams = 1 + static_cast<int>(random() % 12);
+    settings.prune = 1 + static_cast<int>(random() % static_cast<unsigned>(settings.beams));
+    settings.block = 1 + static_cast<int>(random() % 4);
+    settings.iterations = static_cast<int>(random() % 4);
+    settings.max_tokens = 1 + static_cast<int>(random() % 8);
+    if (settings.method == Method::Cbs) settings.steer = static_cast<double>(random() % 5) / 4;
+    validate(settings);
+    const auto result = run(engine, settings, random());
+    testing::replay(result.trace, {kEnd});
+    if (::testing::Test::HasFailure()) FAIL() << "trial " << trial;
+  }
+}
+
+TEST(Cbs, LedgerAddsUp) {
+  ToyEngine engine(ToyModel::random(4, 6, 3, 1.0), {kEnd});
+  const auto result = run(engine, settings_of("cbs:block=2:beams=8"));
+  std::int64_t tokens = 0;
+  for (const auto& block : result.trace.blocks)
+    for (const auto& candidate : block)
+      tokens += static_cast<std::int64_t>(candidate.tokens.size());
+  EXPECT_EQ(result.ledger.generated_tokens, tokens);
+  EXPECT_EQ(result.ledger.scored_tokens, 2 * tokens);
+  EXPECT_EQ(result.ledger.prompt_tokens + result.ledger.cached_tokens, 3);
+}
+
+TEST(Cbs, MaxTokensClosesUnfinishedAnswers) {
+  ToyEngine engine(ToyModel::random(4, 6, 3, 1.0), {});
+  const auto result = run(engine, settings_of("cbs:block=4:max-tokens=6:beams=4"));
+  for (const Candidate& answer : result.pool) {
+    EXPECT_EQ(answer.tokens.size(), 6u);
+    EXPECT_FALSE(answer.ended);
+  }
+  EXPECT_EQ(result.trace.blocks.size(), 2u);
+  EXPECT_EQ(result.trace.blocks[1][0].tokens.size(), 2u);
+}
+
+TEST(Cbs, ReportsBlocksAndAgreedPrefix) {
+  ToyEngine engine(ToyModel::random(4, 6, 3, 1.0), {});
+  const Prompts prompts = engine.prompts(true);
+  std::vector<BlockReport> reports;
+  SearchHooks hooks;
+  hooks.on_block = [&](const BlockReport& report) { reports.push_back(report); };
+  run_search({engine, prompts, 1, 0, nullptr}, settings_of("cbs:block=2:beams=4:prune=4"), hooks);
+  ASSERT_EQ(reports.size(), 3u);
+  EXPECT_EQ(reports[0].alive, 1u);
+  EXPECT_EQ(reports[0].agreed.size(), 2u);  // one survivor agrees with itself
+  EXPECT_EQ(reports[2].finished, 4u);
+}
+
+TEST(Lookahead, ManyRolloutsRankByTheExactFutureCorrection) {
+  // With an even split and one token per block, rank must approach s + log(zeta)/|a|.
+  const ToyModel model = ToyModel::random(3, 3, 11, 1.0);
+  ToyEngine engine(model, {});
+  const auto result =
+      run(engine, settings_of("cbs:beams=12:prune=2:block=1:steer=0.5:lookahead=4096:horizon=2"));
+  for (const TraceCandidate& c : result.trace.blocks[0]) {
+    if (c.fate == Fate::Duplicate) continue;
+    double zeta = 0;
+    model.each_sequence(2, [&](std::span<const TokenId> future) {
+      std::vector<TokenId> all = c.tokens;
+      double weight = 1;
+      for (TokenId token : future) {
+        weight *= model.probabilities(ToyContext::Base, all)[static_cast<std::size_t>(token)] *
+                  std::exp(0.5 * model.reward(all, token));
+        all.push_back(token);
+      }
+      zeta += weight;
+    });
+    EXPECT_NEAR(c.rank, c.score + std::log(zeta), 0.05);
+  }
+}
+
+}  // namespace
+}  // namespace counterbeam
