@@ -1,0 +1,60 @@
+// The pieces that decoder layers are put together from: products, the gated MLP, what attention
+// needs. A piece holds its weights; the matrices it works in (scratch) are made once per pass and
+// shared by all layers.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "model/model.h"
+
+namespace counterbeam {
+
+// y = W x + b, several projections of the same x stacked into one product.
+struct Linear {
+  std::unique_ptr<PackedMatrix> weight;  // [sum of outs, in]
+  std::unique_ptr<Vector> bias;          // [sum of outs], or none
+
+  struct Part {
+    std::string name;  // "layers.0.self_attn.q_proj"
+    int out;
+  };
+  static Linear load(Ops& ops, WeightSource& weights, std::initializer_list<Part> parts, int in,
+                     bool bias);
+
+  void apply(Ops& ops, Matrix y, Matrix x) const { ops.matmul(y, x, *weight, bias.get()); }
+  void add(Ops& ops, Matrix h, Matrix x) const { ops.matmul_add(h, x, *weight, bias.get()); }
+};
+
+std::unique_ptr<Vector> load_vector(Ops& ops, WeightSource& weights, const std::string& name,
+                                    const Shape& shape);
+
+std::string layer_name(int layer, const char* rest);  // "layers.3.mlp.up_proj"
+
+// Columns of a row of activations, whatever their width in bytes.
+Matrix columns(const Ops& ops, Matrix m, int first, int count);
+
+// h += W_down (silu(W_gate x) * W_up x)
+struct Mlp {
+  Linear gate_up;  // [2 * intermediate, hidden]
+  Linear down;     // [hidden, intermediate]
+  int intermediate = 0;
+
+  struct Scratch {
+    Matrix gate_up;  // [rows, 2 * intermediate]
+    Matrix product;  // [rows, intermediate]
+  };
+  static Scratch scratch(Ops& ops, const ModelConfig& config, int rows);
+  static Mlp load(Ops& ops, WeightSource& weights, const ModelConfig& config, int layer);
+  void add(Ops& ops, Matrix h, Matrix x, const Scratch& scratch) const;
+};
+
+// Every frequency of the config, as the back end takes them.
+Rope make_rope(const RopeConfig& rope);
+
+// Which of the attention (or recurrent) layers `layer` is.
+int index_among(const ModelConfig& config, int layer, Mixer mixer);
+
+float attention_scale(const ModelConfig& config);
+
+}  // namespace counterbeam

@@ -1,0 +1,67 @@
+#include "model/model.h"
+
+#include "base/error.h"
+
+namespace counterbeam {
+
+void Model::load_ends(Ops& ops, WeightSource& weights) {
+  const Shape table{config_.vocab, config_.hidden};
+  const TensorView embedding = weights.get("embed_tokens.weight", table);
+  embedding_ = ops.pack({&embedding, 1});
+  weights.done();
+  if (!config_.tied) {
+    const TensorView head = weights.get("lm_head.weight", table);
+    head_ = ops.pack({&head, 1});
+  }
+  const TensorView norm = weights.get("norm.weight", {config_.hidden});
+  norm_ = ops.upload({&norm, 1});
+  weights.done();
+}
+
+Matrix Model::embedded(Ops& ops, const Batch& batch) const {
+  ops.begin(batch);
+  const Matrix h = ops.matrix(static_cast<int>(batch.ids.size()), config_.hidden);
+  ops.embed(h, *embedding_);
+  return h;
+}
+
+Matrix Model::finished(Ops& ops, Matrix h, std::span<const int> wanted) const {
+  const Matrix last = ops.matrix(static_cast<int>(wanted.size()), config_.hidden);
+  if (wanted.empty()) return last;
+  ops.gather(last, h, wanted);
+  const Matrix normed = ops.matrix(last.rows, last.width);
+  ops.rms_norm(normed, last, *norm_, config_.rms_norm_eps, norm_kind());
+  return normed;
+}
+
+std::unique_ptr<Model> load_model(const ModelConfig& config, Ops& ops, WeightSource& weights) {
+  switch (config.architecture) {
+    case Architecture::Llama:
+    case Architecture::Mistral:
+    case Architecture::SmolLm3:
+    case Architecture::Qwen2:
+    case Architecture::Qwen3:
+      return load_llama(config, ops, weights);
+    case Architecture::Qwen35:
+      return load_qwen3_5(config, ops, weights);
+  }
+  broken_invariant("a known architecture", __FILE__, __LINE__);
+}
+
+CacheShape cache_shape(const ModelConfig& config) {
+  CacheShape shape;
+  if (config.attention_layers() > 0) {
+    shape.kv = {config.attention_layers(), config.kv_heads, config.head_dim};
+  }
+  if (config.delta_layers() > 0) {
+    shape.state = {.layers = config.delta_layers(),
+                   .key_heads = config.delta.key_heads,
+                   .value_heads = config.delta.value_heads,
+                   .key_dim = config.delta.key_dim,
+                   .value_dim = config.delta.value_dim,
+                   .conv_width = config.delta.conv_width};
+  }
+  return shape;
+}
+
+}  // namespace counterbeam

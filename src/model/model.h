@@ -1,0 +1,54 @@
+// A model: weights and one forward pass over the rows of a batch, written in the operations of a
+// back end. It keeps no state between passes; keys, values and recurrent states are in the cache.
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "backend/ops.h"
+#include "cache/cache.h"
+#include "model/config.h"
+#include "model/weights.h"
+
+namespace counterbeam {
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  // Runs the batch through every layer and gives the final hidden states of the rows `wanted`
+  // [wanted, hidden], normed and ready for the head; they live until the next pass.
+  virtual Matrix forward(Ops& ops, const Batch& batch, Cache& cache,
+                         std::span<const int> wanted) const = 0;
+
+  const ModelConfig& config() const { return config_; }
+  const PackedMatrix& head() const { return head_ ? *head_ : *embedding_; }  // [vocab, hidden]
+
+ protected:
+  explicit Model(const ModelConfig& config) : config_(config) {}
+  void load_ends(Ops& ops, WeightSource& weights);
+  Matrix embedded(Ops& ops, const Batch& batch) const;  // starts the pass: [rows, hidden]
+  Matrix finished(Ops& ops, Matrix h, std::span<const int> wanted) const;
+  NormKind norm_kind() const {
+    return config_.zero_centred_norm ? NormKind::ZeroCentred : NormKind::Plain;
+  }
+
+  ModelConfig config_;
+
+ private:
+  std::unique_ptr<PackedMatrix> embedding_;  // [vocab, hidden]
+  std::unique_ptr<PackedMatrix> head_;       // [vocab, hidden]; none where tied
+  std::unique_ptr<Vector> norm_;             // [hidden]
+};
+
+// Llama and its kin: Mistral, SmolLM3, Qwen2, Qwen3.
+std::unique_ptr<Model> load_llama(const ModelConfig& config, Ops& ops, WeightSource& weights);
+std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, Ops& ops, WeightSource& weights);
+
+// The one that the config names.
+std::unique_ptr<Model> load_model(const ModelConfig& config, Ops& ops, WeightSource& weights);
+
+// What the model's sequences keep.
+CacheShape cache_shape(const ModelConfig& config);
+
+}  // namespace counterbeam

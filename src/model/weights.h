@@ -1,0 +1,69 @@
+// Where the numbers of a model come from: a checkpoint, or random ones of the right shapes. A model
+// asks for every tensor by its Hugging Face name and the shape it expects, and gets exactly that or
+// an Error that says what is wrong.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+#include "tensor/checkpoint.h"
+#include "tensor/tensor.h"
+
+namespace counterbeam {
+
+class WeightSource {
+ public:
+  virtual ~WeightSource() = default;
+  // Names begin below the decoder ("layers.0.mlp.up_proj.weight"), or with "lm_head." The view is
+  // valid until the next call of done().
+  virtual TensorView get(const std::string& name, const Shape& shape) = 0;
+  // What was given out so far has been packed.
+  virtual void done() = 0;
+};
+
+// Told after every layer: bytes read so far, bytes in all.
+using LoadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
+
+class CheckpointWeights : public WeightSource {
+ public:
+  // REQUIRES both to outlive this.
+  CheckpointWeights(const Checkpoint& checkpoint, const ModelConfig& config,
+                    LoadProgress progress = {});
+
+  TensorView get(const std::string& name, const Shape& shape) override;
+  void done() override;
+
+  // Tensors that the model did not ask for and that are not known to be of no use here.
+  std::vector<std::string> unexpected() const;
+
+ private:
+  const Checkpoint& checkpoint_;
+  const ModelConfig& config_;
+  std::string prefix_;
+  LoadProgress progress_;
+  std::set<std::string> used_;
+  std::vector<std::string> pending_;
+  std::int64_t bytes_done_ = 0;
+};
+
+// Random numbers at the scale of a fresh model: what a bench needs. Every tensor repeats one block
+// of them, so that making a model runs at the speed of memory.
+class RandomWeights : public WeightSource {
+ public:
+  explicit RandomWeights(DType dtype, std::uint64_t seed = 1);
+
+  TensorView get(const std::string& name, const Shape& shape) override;
+  void done() override { tensors_.clear(); }
+
+ private:
+  DType dtype_;
+  std::vector<float> block_;
+  std::size_t offset_ = 0;
+  std::vector<Tensor> tensors_;
+};
+
+}  // namespace counterbeam
