@@ -22,5 +22,8 @@ struct Globals {
 void add_inspect(CLI::App& app, const Globals& globals);
 void add_tokenize(CLI::App& app, const Globals& globals);
 void add_render(CLI::App& app, const Globals& globals);
+void add_theory(CLI::App& app, const Globals& globals);
+void add_ask(CLI::App& app, const Globals& globals);
+void add_score(CLI::App& app, const Globals& globals);
 
 }  // namespace counterbeam::cli

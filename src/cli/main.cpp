@@ -40,6 +40,7 @@ int run(int argc, char** argv) {
   add_inspect(app, globals);
   add_tokenize(app, globals);
   add_render(app, globals);
+  add_theory(app, globals);
   try {
     app.parse(argc, argv);
     return 0;

@@ -1,0 +1,127 @@
+// `theory`: what search approximates, computed exactly on a toy model.
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/command.h"
+#include "theory/power_toy.h"
+#include "theory/report.h"
+
+namespace counterbeam::cli {
+namespace {
+
+struct Options {
+  int vocab = 3;
+  int horizon = 6;
+  double steer = 0.25;
+  double contrast = 1.0;
+  bool balanced = false;
+  std::string table;
+  double alpha = 4;
+};
+
+Json power_json(double alpha) {
+  const ToyModel toy = plan_or_guess();
+  return {{"alpha", alpha},
+          {"zeta", {power_zeta(toy, {0}, alpha), power_zeta(toy, {1}, alpha)}},
+          {"plan", power_first_token(toy, alpha)[0]},
+          {"plan_low_temperature", low_temperature_first_token(toy, alpha)[0]},
+          {"answers", power_distribution(toy, alpha)}};
+}
+
+void print_truncation(const ExactTheory& theory, const std::vector<TruncationRow>& rows) {
+  fmt::print("Toy model: {} tokens, {} steps; 1/alpha = {}, largest |reward| = {:.6f}\n",
+             theory.model().vocab(), theory.model().horizon(), theory.steer(),
+             theory.largest_reward());
+  fmt::print("Target: pi(a) exp(R(a)/alpha) / Z with Z = {:.6f}\n\n", theory.zeta({}));
+  fmt::print("Total variation to the target when K tokens are drawn as if nothing came after:\n");
+  fmt::print("{:>4} {:>11} {:>11} {:>12} {:>11} {:>11}  {}\n", "K", "distance", "sum bound",
+             "closed form", "worst step", "step bound", "holds");
+  for (const TruncationRow& row : rows)
+    fmt::print("{:>4} {:>11.6f} {:>11.6f} {:>12.6f} {:>11.6f} {:>11.6f}  {}\n", row.chunk,
+               row.distance, row.trajectory_bound, row.closed_form, row.worst_step, row.step_bound,
+               row.holds ? "yes" : "NO");
+  fmt::print("K = 1 is the naive per-token policy; K = {} is exact.\n\n", theory.model().horizon());
+}
+
+void print_power(double alpha) {
+  const ToyModel toy = plan_or_guess();
+  const auto answers = power_distribution(toy, alpha);
+  fmt::print("Power toy (PLAN .4 then .95/.05, GUESS .6 then .55/.45), alpha = {}:\n", alpha);
+  fmt::print("  zeta          {:.6f} / {:.6f}\n", power_zeta(toy, {0}, alpha),
+             power_zeta(toy, {1}, alpha));
+  fmt::print("  p_pow(PLAN)   {:.6f}   (low temperature gives {:.6f})\n",
+             power_first_token(toy, alpha)[0], low_temperature_first_token(toy, alpha)[0]);
+  fmt::print("  answers       {:.6f} {:.6f} {:.6f} {:.6f}\n", answers[0], answers[1], answers[2],
+             answers[3]);
+}
+
+void run(const Options& options, const Globals& globals) {
+  const ToyModel model = options.table.empty()
+                             ? ToyModel::random(options.vocab, options.horizon, globals.seed,
+                                                options.contrast, options.balanced)
+                             : ToyModel::read(options.table);
+  const ExactTheory theory(model, options.steer);
+  const auto rows = truncation_table(theory, options.balanced);
+  bool holds = true;
+  for (const TruncationRow& row : rows) holds = holds && row.holds;
+  if (globals.json) {
+    Json table = Json::array();
+    for (const TruncationRow& row : rows)
+      table.push_back({{"chunk", row.chunk},
+                       {"distance", row.distance},
+                       {"trajectory_bound", row.trajectory_bound},
+                       {"closed_form", row.closed_form},
+                       {"worst_step", row.worst_step},
+                       {"step_bound", row.step_bound},
+                       {"holds", row.holds}});
+    fmt::print("{}\n", to_line({{"vocab", model.vocab()},
+                                {"horizon", model.horizon()},
+                                {"steer", options.steer},
+                                {"largest_reward", theory.largest_reward()},
+                                {"normaliser", theory.zeta({})},
+                                {"target", theory.target()},
+                                {"naive", theory.truncated(1)},
+                                {"truncation", std::move(table)},
+                                {"power_toy", power_json(options.alpha)},
+                                {"holds", holds}}));
+  } else {
+    print_truncation(theory, rows);
+    print_power(options.alpha);
+  }
+  if (!holds)
+    failed("a bound is violated: see the table{}",
+           options.balanced && !options.table.empty()
+               ? " (--balanced claims mean reward zero; is that true of this file?)"
+               : "");
+}
+
+}  // namespace
+
+void add_theory(CLI::App& app, const Globals& globals) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "theory",
+      "Exact target, naive and truncated policies and their bounds on a toy model (--seed picks "
+      "another one); exit code 1 if a bound is violated");
+  command->add_option("--vocab", options->vocab, "Tokens of the toy")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command->add_option("--horizon", options->horizon, "Steps T of the toy")
+      ->check(CLI::Range(1, 20))
+      ->capture_default_str();
+  command->add_option("--steer", options->steer, "Steering strength 1/alpha")
+      ->check(CLI::Range(-100.0, 100.0))
+      ->capture_default_str();
+  command->add_option("--contrast", options->contrast, "How far the two contexts differ")
+      ->check(CLI::Range(0.0, 20.0))
+      ->capture_default_str();
+  command->add_flag("--balanced", options->balanced,
+                    "Contexts of mean reward zero, and the tighter bounds that then hold");
+  command->add_option("--table", options->table,
+                      "Read the toy from a JSON file (docs/theory.md) instead of drawing one");
+  command->add_option("--alpha", options->alpha, "Exponent of the power toy")
+      ->check(CLI::Range(1.0, 100.0))
+      ->capture_default_str();
+  command->callback([options, &globals] { run(*options, globals); });
+}
+
+}  // namespace counterbeam::cli
