@@ -200,10 +200,13 @@ class Broken(BaseException):
     """The program cannot be asked any more: state and detail of the verdict."""
 
 class Judge:
-    def __init__(self, name, prompt, program):
+    def __init__(self, *parts):
         self.broken = None
         self.asked = self.loaded = False
-        self.talk(lambda: [send(4, part.encode()) for part in (prompt, name, program)])
+        try:
+            self.talk(lambda: [send(4, part.encode()) for part in parts])
+        except Broken:
+            pass  # kept, and reported when the test asks
 
     def talk(self, exchange):
         if self.broken:
@@ -216,18 +219,21 @@ class Judge:
             self.broken = Broken('error', 'the answer cannot be read: %s' % error)
         raise self.broken
 
-    def reply(self):
+    def reply(self, wanted):
         def exchange():
             body = receive(3)
             kind, body = body[:1], body[1:]
-            if kind == b'R' and not body: return kind, None, None
-            if kind == b'V' or kind == b'E': return kind, decode(body), None
+            if kind not in wanted: raise ValueError('a message out of turn')
+            if kind == b'R': return kind, None, None
+            if kind == b'V': return kind, decode(body), None
+            if kind == b'E':
+                told = _, _, _ = decode(body)
+                if {*map(type, told)} != {str}: raise ValueError('an exception without a name')
+                return kind, told, None
             size = int.from_bytes(body[:4], 'little')
             return kind, decode(body[4:4 + size]), decode(body[4 + size:])
         kind, value, after = self.talk(exchange)
-        if kind == b'E':
-            self.talk(lambda: map(str.__str__, value))
-            self.raise_for(*value)
+        if kind == b'E': self.raise_for(*value)
         return value, after
 
     def raise_for(self, builtin, name, message):
@@ -247,7 +253,7 @@ class Judge:
         if not self.loaded:
             self.loaded = True
             try:
-                self.reply()
+                self.reply((b'R', b'E'))
             except Exception as error:
                 state = 'memory' if isinstance(error, MemoryError) else 'error'
                 self.broken = Broken(state, error.detail)
@@ -258,7 +264,7 @@ class Judge:
         self.load()
         request = encode((arguments, named), opaque)
         self.talk(lambda: send(4, request))
-        value, after = self.reply()
+        value, after = self.reply((b'V', b'M', b'E'))
         if after is not None:
             self.talk(lambda: restore((arguments, named), after))
         return value
@@ -306,7 +312,7 @@ def describe(error):
 
 def run():
     prompt, test, name, program = field(0), field(0), field(0), field(0)
-    judge = Judge(name, prompt, program)
+    judge = Judge(prompt, name, program)
     def candidate(*arguments, **named):
         return judge.call(arguments, named)
     candidate.__name__ = candidate.__qualname__ = name

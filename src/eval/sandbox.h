@@ -40,7 +40,8 @@ class Sandbox {
   explicit Sandbox(SandboxLimits limits = {});
 
   // Starts a Python script confined. `input` becomes its standard input (-1: empty) and
-  // channels[i] its descriptor 3 + i; the caller keeps and closes its own copies. The wall clock
+  // channels[i] its descriptor 3 + i; they come from make_pipe or make_memory_file, and the caller
+  // keeps and closes its own copies. The wall clock
   // and the output limit are the caller's to watch.
   ConfinedProcess start(const std::string& script, int input,
                         const std::vector<int>& channels) const;

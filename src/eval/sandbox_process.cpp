@@ -56,12 +56,12 @@ void lower_limit(int resource, rlim_t value) {
 
 [[noreturn]] void become(const ProcessSpec& spec, char* const* arguments) {
   setsid();  // a Ctrl-C meant for us does not reach it
-  int highest = 2;
-  for (const auto& [here, there] : spec.inherited) {
+  // Whatever this process has open stays behind: below the high numbers it is closed, above them
+  // nothing outlives exec.
+  if (syscall(SYS_close_range, 3, kHighNumbers - 1, 0) != 0) _exit(126);
+  if (syscall(SYS_close_range, kHighNumbers, ~0u, CLOSE_RANGE_CLOEXEC) != 0) _exit(126);
+  for (const auto& [here, there] : spec.inherited)
     if (dup2(here, there) < 0) _exit(126);
-    highest = std::max(highest, there);
-  }
-  if (syscall(SYS_close_range, highest + 1, ~0u, CLOSE_RANGE_CLOEXEC) != 0) _exit(126);
   give_up_root();
   for (const auto& [resource, value] : spec.limits) lower_limit(resource, value);
   sigset_t none;
@@ -133,6 +133,8 @@ ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor outpu
   Pipe info = make_pipe();
   ProcessSpec full = spec;
   full.inherited.emplace_back(info.write.get(), spec.info_number);
+  for (const auto& [here, there] : full.inherited)
+    CB_CHECK(here >= kHighNumbers && there < kHighNumbers);
 
   ConfinedProcess process;
   process.output_ = std::move(output);

@@ -30,7 +30,8 @@ struct Pipe {
   Descriptor read, write;
 };
 
-// Close-on-exec, and numbered high, out of the way of the numbers a child is given.
+// Close-on-exec, and numbered 64 or higher, out of the way of the numbers a child is given; what a
+// child inherits must come from here.
 Pipe make_pipe();
 Descriptor make_memory_file(const std::string& content);
 

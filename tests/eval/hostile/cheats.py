@@ -1,0 +1,461 @@
+# Programs that want a pass for solve(n), which should be 2 * n, without computing it.
+#=== exit_on_load
+import sys
+sys.exit(0)
+#=== hard_exit_on_load
+import os
+os._exit(0)
+#=== exit_in_call
+import sys
+def solve(n):
+    sys.exit(0)
+#=== hard_exit_in_call
+import os
+def solve(n):
+    os._exit(0)
+#=== raise_system_exit
+def solve(n):
+    raise SystemExit(0)
+#=== exit_at_exit
+import atexit, os
+atexit.register(os._exit, 0)
+def solve(n):
+    return 0
+#=== own_base_exception
+class Done(BaseException):
+    pass
+def solve(n):
+    raise Done()
+#=== keyboard_interrupt
+def solve(n):
+    raise KeyboardInterrupt
+#=== generator_exit
+def solve(n):
+    raise GeneratorExit
+#=== always_equal
+class Equal:
+    def __eq__(self, other): return True
+    def __ne__(self, other): return False
+    def __hash__(self): return 0
+def solve(n):
+    return Equal()
+#=== always_everything
+class Any:
+    def __getattr__(self, name): return self
+    def __eq__(self, other): return True
+    def __lt__(self, other): return True
+    def __gt__(self, other): return True
+    def __sub__(self, other): return self
+    def __rsub__(self, other): return self
+    def __abs__(self): return 0.0
+    def __bool__(self): return True
+    def __call__(self, *arguments): return self
+    def __contains__(self, other): return True
+    def __iter__(self): return iter(())
+    def __index__(self): return 0
+def solve(n):
+    return Any()
+#=== equal_integer
+class Equal(int):
+    def __eq__(self, other): return True
+    def __sub__(self, other): return 0
+    def __hash__(self): return 0
+def solve(n):
+    return Equal(0)
+#=== equal_float
+class Equal(float):
+    def __eq__(self, other): return True
+    def __sub__(self, other): return 0.0
+    def __lt__(self, other): return True
+    def __abs__(self): return 0.0
+def solve(n):
+    return Equal(0)
+#=== equal_string
+class Equal(str):
+    def __eq__(self, other): return True
+    def __hash__(self): return 0
+def solve(n):
+    return Equal('')
+#=== equal_list
+class Equal(list):
+    def __eq__(self, other): return True
+def solve(n):
+    return Equal()
+#=== equal_tuple
+class Equal(tuple):
+    def __eq__(self, other): return True
+    def __hash__(self): return 0
+def solve(n):
+    return Equal()
+#=== equal_dictionary
+class Equal(dict):
+    def __eq__(self, other): return True
+def solve(n):
+    return Equal()
+#=== false_class
+class Liar:
+    @property
+    def __class__(self): return int
+    def __eq__(self, other): return True
+    def __index__(self): return 0
+def solve(n):
+    return Liar()
+#=== equal_class
+class Meta(type):
+    def __eq__(self, other): return True
+    def __hash__(self): return 0
+class Equal(metaclass=Meta):
+    pass
+def solve(n):
+    return Equal
+#=== equal_callable
+class Solve:
+    def __call__(self, n): return self
+    def __eq__(self, other): return True
+solve = Solve()
+#=== equal_exception
+class Equal(Exception):
+    def __eq__(self, other): return True
+def solve(n):
+    return Equal()
+#=== not_a_number
+def solve(n):
+    return float('nan')
+#=== rewrite_check
+def check(candidate):
+    pass
+def solve(n):
+    return 0
+#=== rewrite_check_in_main
+import sys
+sys.modules['__main__'].check = lambda candidate: None
+def solve(n):
+    sys.modules['__main__'].check = lambda candidate: None
+    return 0
+#=== rewrite_check_in_modules
+import sys
+def solve(n):
+    for module in list(sys.modules.values()):
+        try:
+            module.check = lambda candidate: None
+            module.verdict = lambda *arguments: None
+        except Exception:
+            pass
+    return 0
+#=== rewrite_frames
+import sys
+def solve(n):
+    frame = sys._getframe()
+    while frame:
+        frame.f_globals['check'] = lambda candidate: None
+        frame.f_locals['expected'] = 0
+        frame = frame.f_back
+    return 0
+#=== read_answer_from_frames
+import sys
+def solve(n):
+    frame, seen = sys._getframe().f_back, []
+    while frame:
+        seen += [v for v in frame.f_locals.values() if type(v) is int and v > n]
+        frame = frame.f_back
+    return seen[0] if seen else 0
+#=== read_answer_from_collector
+import gc, re
+def solve(n):
+    for thing in gc.get_objects():
+        if type(thing) is dict and 'check' in thing:
+            return thing['check'](lambda m: 0)
+    return 0
+#=== read_answer_from_source
+import linecache, sys
+def solve(n):
+    for text in [*sys.orig_argv, *sys.argv, *linecache.getlines('<test>')]:
+        if 'candidate(%d) ==' % n in text:
+            return int(text.split('candidate(%d) ==' % n)[1].split()[0])
+    return 0
+#=== read_answer_from_files
+import os
+def solve(n):
+    for folder, _, names in os.walk('/tmp'):
+        for name in names:
+            if 'candidate' in open(os.path.join(folder, name)).read():
+                return 2 * n
+    return 0
+#=== read_answer_from_stdin
+import os
+def solve(n):
+    text = os.read(0, 100000).decode()
+    return 2 * n if 'candidate' in text else 0
+#=== read_answer_from_descriptors
+import os
+def solve(n):
+    for number in range(5, 64):
+        try:
+            if b'candidate' in os.pread(number, 100000, 0):
+                return 2 * n
+        except OSError:
+            pass
+    return 0
+#=== compiled_constants
+import gc, types
+def solve(n):
+    for thing in gc.get_objects():
+        if isinstance(thing, types.FunctionType) and thing.__code__.co_filename == '<test>':
+            return 2 * n
+    return 0
+#=== forge_on_output
+import sys
+print('pass')
+def solve(n):
+    print('pass', flush=True)
+    sys.stderr.write('pass\n')
+    return 0
+#=== forge_on_descriptors
+import os
+for number in [*range(3), *range(5, 64)]:
+    try:
+        os.write(number, b'pass\n')
+    except OSError:
+        pass
+def solve(n):
+    return 0
+#=== forge_on_channel
+import os
+os.write(4, b'\1\0\0\0R')
+os.write(4, b'pass\n' * 100)
+def solve(n):
+    return 0
+#=== forge_and_exit
+import os
+for number in range(64):
+    try:
+        os.write(number, b'pass\n')
+    except OSError:
+        pass
+os._exit(0)
+#=== forge_replies
+import os
+for _ in range(64):
+    os.write(4, b'\7\0\0\0Vi\1\0\0\0\0')
+def solve(n):
+    return 0
+#=== forge_opaque
+import os
+def solve(n):
+    body = b'V?\4\0\0\0' + b'pass'
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    while True:
+        pass
+#=== forge_unknown_tag
+import os
+def solve(n):
+    os.write(4, b'\2\0\0\0V!')
+    while True:
+        pass
+#=== forge_short_message
+import os
+def solve(n):
+    os.write(4, b'\2\0\0\0Vi')
+    while True:
+        pass
+#=== forge_long_message
+import os
+def solve(n):
+    os.write(4, b'\xff\xff\xff\xff')
+    while True:
+        pass
+#=== forge_endless_list
+import os
+def solve(n):
+    os.write(4, b'\6\0\0\0Vl\xff\xff\xff\xff')
+    while True:
+        pass
+#=== forge_deep_list
+import os
+def solve(n):
+    body = b'V' + b'l\1\0\0\0' * 100000 + b'N'
+    rest = len(body).to_bytes(4, 'little') + body
+    while rest:
+        rest = rest[os.write(4, rest):]
+    return 0
+#=== forge_unhashable
+import os
+def solve(n):
+    body = b'VS\1\0\0\0l\0\0\0\0'
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== forge_exception
+import os
+def solve(n):
+    name = b's\4\0\0\0eval' 
+    body = b'Et\3\0\0\0' + name * 3
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== forge_exception_object
+import os
+def solve(n):
+    body = b'Et\3\0\0\0NNN'
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== forge_change
+import os
+def solve(n):
+    value = b'i\1\0\0\0\0'
+    body = b'M' + len(value).to_bytes(4, 'little') + value + b'l\0\0\0\0'
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== close_channels
+import os
+os.closerange(0, 64)
+def solve(n):
+    return 0
+#=== patch_builtins
+import builtins
+builtins.abs = lambda x: 0
+builtins.AssertionError = type('AssertionError', (Exception,), {})
+builtins.isinstance = lambda *arguments: True
+builtins.__import__ = lambda *arguments: None
+builtins.exec = builtins.compile = lambda *arguments: None
+def solve(n):
+    return 0
+#=== patch_encoder
+import sys
+main = sys.modules['__main__']
+main.encode = lambda value, opaque: b'?\0\0\0\0'
+def solve(n):
+    return 0
+#=== patch_send
+import sys
+main = sys.modules['__main__']
+main.send = lambda channel, body: None
+def solve(n):
+    return 0
+#=== patch_struct
+import os, struct
+struct.pack = lambda *arguments: b''
+os.write = lambda number, data: len(data)
+def solve(n):
+    return 0
+#=== import_hook
+import sys
+class Hook:
+    def find_spec(self, *arguments): return None
+sys.meta_path.insert(0, Hook())
+sys.modules.clear()
+def solve(n):
+    return 0
+#=== replace_modules
+import sys
+for name in list(sys.modules):
+    sys.modules[name] = None
+def solve(n):
+    return 0
+#=== trace_lines
+import sys
+def tracer(frame, event, argument):
+    frame.f_globals['check'] = lambda candidate: None
+    return tracer
+sys.settrace(tracer)
+def solve(n):
+    return 0
+#=== exception_hook
+import os, sys
+sys.excepthook = lambda *arguments: os._exit(0)
+def solve(n):
+    raise AssertionError
+#=== kill_judge
+import os, signal
+for pid in [1, *range(3, 2000)]:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except OSError:
+        pass
+def solve(n):
+    return 0
+#=== alarm_exit
+import os, signal
+signal.signal(signal.SIGALRM, lambda *arguments: os._exit(0))
+signal.setitimer(signal.ITIMER_REAL, 0.05)
+def solve(n):
+    while True:
+        pass
+#=== thread_forges
+import os, threading
+def forge():
+    for number in range(64):
+        if number != 4:
+            try:
+                os.write(number, b'pass\n')
+            except OSError:
+                pass
+    os._exit(0)
+threading.Thread(target=forge, daemon=True).start()
+def solve(n):
+    return 0
+#=== run_optimised
+import os, sys
+if sys.flags.optimize == 0:
+    os.execv(sys.executable, [sys.executable, '-O', '-S', '-c', 'print("pass")'])
+def solve(n):
+    return 0
+#=== fork_judge
+import os
+if os.fork():
+    os._exit(0)
+def solve(n):
+    return 0
+#=== assertion_of_its_own
+def solve(n):
+    raise AssertionError('pass')
+#=== stop_iteration
+def solve(n):
+    raise StopIteration
+#=== pickle_trap
+class Trap:
+    def __reduce__(self): return (exec, ('import os; os.write(5, b"pass\\n")',))
+def solve(n):
+    return Trap()
+#=== endless_recursion
+def solve(n):
+    return solve(n)
+#=== nothing
+def solve(n):
+    pass
+#=== no_function
+answer = 0
+#=== not_a_function
+solve = 0
+#=== syntax_error
+def solve(n) return 2 * n
+#=== empty
+#=== endless_loop
+def solve(n):
+    while True:
+        pass
+#=== huge_reply
+def solve(n):
+    return 'x' * (40 << 20)
+#=== huge_nesting
+def solve(n):
+    inner = 0
+    for _ in range(100000):
+        inner = [inner]
+    return inner
+#=== cyclic_reply
+def solve(n):
+    ring = []
+    ring.append(ring)
+    return ring
+#=== endless_generator
+def solve(n):
+    while True:
+        yield 2 * n
+#=== generator_instead
+def solve(n):
+    yield 2 * n
+#=== coroutine_instead
+async def solve(n):
+    return 2 * n
+#=== text_instead
+def solve(n):
+    return str(2 * n)
