@@ -39,13 +39,17 @@ std::vector<Beam> best_of(std::vector<Beam> beams, std::size_t count, Recorder& 
   return beams;
 }
 
-std::vector<TokenId> agreed_prefix(const std::vector<Beam>& beams) {
-  std::vector<TokenId> prefix = beams[0].tokens;
-  for (const Beam& beam : beams) {
-    const auto end =
-        std::mismatch(prefix.begin(), prefix.end(), beam.tokens.begin(), beam.tokens.end());
-    prefix.erase(end.first, prefix.end());
-  }
+void shorten_to_common(std::vector<TokenId>& prefix, const std::vector<TokenId>& tokens) {
+  const auto end = std::mismatch(prefix.begin(), prefix.end(), tokens.begin(), tokens.end());
+  prefix.erase(end.first, prefix.end());
+}
+
+// What every answer that can still be chosen begins with, alive or finished.
+std::vector<TokenId> agreed_prefix(const std::vector<Beam>& alive,
+                                   const std::vector<Candidate>& pool) {
+  std::vector<TokenId> prefix = alive[0].tokens;
+  for (const Beam& beam : alive) shorten_to_common(prefix, beam.tokens);
+  for (const Candidate& answer : pool) shorten_to_common(prefix, answer.tokens);
   return prefix;
 }
 
@@ -56,7 +60,7 @@ void report(const SearchHooks& hooks, int block, int blocks, const std::vector<B
       block, blocks, alive.size(), result.pool.size(), -1e300, result.ledger.generated_tokens, {}};
   for (const Beam& beam : alive) report.best = std::max(report.best, beam.score);
   for (const Candidate& answer : result.pool) report.best = std::max(report.best, answer.score);
-  if (!alive.empty()) report.agreed = agreed_prefix(alive);
+  if (!alive.empty()) report.agreed = agreed_prefix(alive, result.pool);
   hooks.on_block(report);
 }
 

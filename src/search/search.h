@@ -29,7 +29,7 @@ struct BlockReport {
   std::size_t finished = 0;  // answers in the pool
   double best = 0;           // score, alive or finished
   std::int64_t generated_tokens = 0;
-  std::vector<TokenId> agreed;  // the prefix that all beams which go on share
+  std::vector<TokenId> agreed;  // what every answer that can still be chosen begins with
 };
 
 struct SearchHooks {
