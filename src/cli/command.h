@@ -18,7 +18,9 @@ struct Globals {
   bool quiet = false;
 };
 
-// Each adds a subcommand whose callback does the work; `globals` outlives the parse.
+// Adds a subcommand whose callback does the work; `globals` outlives the parse. A new command is
+// declared here and listed in main.cpp.
+using AddCommand = void (*)(CLI::App& app, const Globals& globals);
 void add_inspect(CLI::App& app, const Globals& globals);
 void add_tokenize(CLI::App& app, const Globals& globals);
 void add_render(CLI::App& app, const Globals& globals);

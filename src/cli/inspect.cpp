@@ -1,7 +1,225 @@
+// inspect: what a checkpoint is, whether it is whole, and the memory it takes.
+#include <fmt/ranges.h>
+
+#include <cstdio>
+#include <memory>
+
+#include "base/error.h"
+#include "base/json_fields.h"
+#include "base/units.h"
 #include "cli/command.h"
+#include "model/config.h"
+#include "model/config_tensors.h"
+#include "model/hub.h"
 
 namespace counterbeam::cli {
+namespace {
 
-void add_inspect(CLI::App&, const Globals&) {}
+namespace fs = std::filesystem;
+
+constexpr int kContexts = 3;  // base, positive, negative
+constexpr std::size_t kShownProblems = 20;
+
+struct Options {
+  std::string shape;
+  int beams = 8;
+  int tokens = 2048;
+};
+
+// What there is to say, before it is printed one way or the other.
+struct Report {
+  ModelConfig config;
+  std::string source;  // a folder or the name of a shape
+  DType dtype = DType::BF16;
+  std::vector<TokenId> eos;
+  std::optional<std::int64_t> file_bytes;  // of a folder
+  std::size_t files = 0, tensors = 0;
+  bool tokenizer = false, chat_template = false;
+  CheckpointFit fit;
+};
+
+bool has_chat_template(const fs::path& folder) {
+  std::error_code error;
+  if (fs::exists(folder / "chat_template.jinja", error)) return true;
+  const fs::path path = folder / "tokenizer_config.json";
+  if (!fs::exists(path, error)) return false;
+  const Json json = read_json_file(path);
+  return json.is_object() && JsonFields(json, path.string()).has("chat_template");
+}
+
+Report report_on_folder(const fs::path& folder) {
+  Report report;
+  report.config = read_config(folder);
+  report.source = folder.string();
+  report.eos = eos_ids(folder, report.config, std::nullopt);
+  const Checkpoint checkpoint = Checkpoint::open(folder);
+  report.fit = fit_checkpoint(checkpoint, report.config);
+  report.dtype = checkpoint.at(body_prefix(checkpoint) + "embed_tokens.weight").dtype;
+  report.file_bytes = static_cast<std::int64_t>(checkpoint.bytes());
+  report.files = checkpoint.files().size();
+  report.tensors = checkpoint.tensors().size();
+  std::error_code error;
+  report.tokenizer = fs::exists(folder / "tokenizer.json", error);
+  report.chat_template = has_chat_template(folder);
+  return report;
+}
+
+Report report_on_shape(const std::string& name) {
+  Report report;
+  report.config = known_shape(name);
+  report.source = name;
+  report.dtype = *report.config.dtype;
+  report.eos = report.config.eos;
+  return report;
+}
+
+struct Memory {
+  std::int64_t weights, kv_per_token, state_per_sequence, sequences, cache;
+};
+
+Memory memory_of(const Report& report, const Options& options, const std::string& dtype) {
+  const DType used = dtype == "f32"                                  ? DType::F32
+                     : dtype == "bf16" || report.dtype != DType::F32 ? DType::BF16
+                                                                     : DType::F32;
+  Memory memory{};
+  memory.weights = parameter_count(report.config) * static_cast<std::int64_t>(bytes_of(used));
+  memory.kv_per_token = report.config.kv_bytes_per_token(used);
+  memory.state_per_sequence = report.config.state_bytes_per_sequence(used);
+  memory.sequences = std::int64_t{options.beams} * kContexts;
+  memory.cache =
+      memory.sequences * (memory.kv_per_token * options.tokens + memory.state_per_sequence);
+  return memory;
+}
+
+std::string rope_text(const RopeConfig& rope) {
+  constexpr const char* kKinds[] = {"default", "linear", "llama3", "yarn"};
+  std::string text = fmt::format("{}, theta {}, {} dimensions", kKinds[static_cast<int>(rope.kind)],
+                                 rope.theta, rope.width);
+  if (rope.kind != RopeKind::Default) text += fmt::format(", factor {}", rope.factor);
+  return text;
+}
+
+Json to_json(const Report& report, const Memory& memory, const Options& options) {
+  const ModelConfig& c = report.config;
+  Json json = {{"source", report.source},
+               {"architecture", name_of(c.architecture)},
+               {"model_type", c.model_type},
+               {"parameters", parameter_count(c)},
+               {"dtype", name_of(report.dtype)},
+               {"layers", c.layer_count()},
+               {"attention_layers", c.attention_layers()},
+               {"linear_layers", c.delta_layers()},
+               {"hidden", c.hidden},
+               {"intermediate", c.intermediate},
+               {"heads", c.heads},
+               {"kv_heads", c.kv_heads},
+               {"head_dim", c.head_dim},
+               {"vocab", c.vocab},
+               {"context", c.max_positions},
+               {"tied", c.tied},
+               {"rope", rope_text(c.rope)},
+               {"eos", report.eos}};
+  if (report.file_bytes) {
+    json["files"] = report.files;
+    json["tensors"] = report.tensors;
+    json["file_bytes"] = *report.file_bytes;
+    json["tokenizer"] = report.tokenizer;
+    json["chat_template"] = report.chat_template;
+  }
+  json["memory"] = {{"weights", memory.weights},
+                    {"kv_per_token", memory.kv_per_token},
+                    {"state_per_sequence", memory.state_per_sequence},
+                    {"beams", options.beams},
+                    {"contexts", kContexts},
+                    {"tokens", options.tokens},
+                    {"sequences", memory.sequences},
+                    {"cache", memory.cache},
+                    {"total", memory.weights + memory.cache}};
+  json["problems"] = report.fit.problems;
+  json["unexpected"] = report.fit.unexpected;
+  return json;
+}
+
+void print_lines(const char* title, const std::vector<std::string>& lines) {
+  if (lines.empty()) return;
+  fmt::print("{}\n", title);
+  for (std::size_t i = 0; i < std::min(lines.size(), kShownProblems); ++i)
+    fmt::print("  {}\n", lines[i]);
+  if (lines.size() > kShownProblems)
+    fmt::print("  and {} more (--json has them all)\n", lines.size() - kShownProblems);
+}
+
+void print_text(const Report& report, const Memory& memory, const Options& options) {
+  const ModelConfig& c = report.config;
+  const auto line = [](const char* key, const std::string& value) {
+    fmt::print("{:<14} {}\n", key, value);
+  };
+  line("model", report.source);
+  line("architecture", fmt::format("{} ({})", name_of(c.architecture), c.model_type));
+  line("parameters", fmt::format("{}{}", human_count(parameter_count(c)),
+                                 c.tied ? " (output layer tied to the embeddings)" : ""));
+  line("layers", c.delta_layers() == 0
+                     ? fmt::format("{}", c.layer_count())
+                     : fmt::format("{}: {} attention, {} linear attention", c.layer_count(),
+                                   c.attention_layers(), c.delta_layers()));
+  line("widths",
+       fmt::format("hidden {}, intermediate {}, vocabulary {}", c.hidden, c.intermediate, c.vocab));
+  line("heads", fmt::format("{} queries, {} keys, {} wide", c.heads, c.kv_heads, c.head_dim));
+  line("rope", rope_text(c.rope));
+  line("context", fmt::format("{} tokens", human_count(c.max_positions)));
+  line("end tokens",
+       report.eos.empty() ? "none known" : fmt::format("{}", fmt::join(report.eos, ", ")));
+  if (report.file_bytes) {
+    line("files", fmt::format("{} with {} tensors, {} of {}", report.files, report.tensors,
+                              human_bytes(*report.file_bytes), name_of(report.dtype)));
+    line("tokenizer", report.tokenizer ? "tokenizer.json" : "none: ask needs tokenizer.json");
+    line("chat template", report.chat_template ? "yes" : "none: questions need --raw");
+  }
+  line("memory", fmt::format("weights {}", human_bytes(memory.weights)));
+  line("", fmt::format("keys and values {} per token", human_bytes(memory.kv_per_token)));
+  if (memory.state_per_sequence > 0)
+    line("",
+         fmt::format("recurrent states {} per sequence", human_bytes(memory.state_per_sequence)));
+  line("", fmt::format("{} beams x {} contexts x {} tokens: at most {}, with the weights {}",
+                       options.beams, kContexts, options.tokens, human_bytes(memory.cache),
+                       human_bytes(memory.weights + memory.cache)));
+  print_lines("problems", report.fit.problems);
+  print_lines("not used", report.fit.unexpected);
+}
+
+void inspect(const Options& options, const Globals& globals) {
+  const Report report = options.shape.empty()
+                            ? report_on_folder(find_model_or_shipped(globals.model))
+                            : report_on_shape(options.shape);
+  const Memory memory = memory_of(report, options, globals.dtype);
+  if (globals.json)
+    fmt::print("{}\n", to_line(to_json(report, memory, options)));
+  else
+    print_text(report, memory, options);
+  std::fflush(stdout);
+  if (!report.fit.problems.empty())
+    bad_input(
+        "{}: {} of the model's tensors are missing or do not fit config.json; {}; download "
+        "the checkpoint again",
+        report.source, report.fit.problems.size(), report.fit.problems.front());
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, const Globals& globals) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "inspect", "What a checkpoint is: architecture, shapes, whether it is whole, memory");
+  command->add_option("--shape", options->shape,
+                      fmt::format("A known shape instead of a checkpoint: {}",
+                                  fmt::join(known_shape_names(), ", ")));
+  command->add_option("--beams", options->beams, "Beams to count memory for")
+      ->check(CLI::Range(1, 65536))
+      ->capture_default_str();
+  command->add_option("--tokens", options->tokens, "Tokens of each sequence to count memory for")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
+  command->callback([options, &globals] { inspect(*options, globals); });
+}
 
 }  // namespace counterbeam::cli

@@ -10,6 +10,9 @@ namespace {
 
 constexpr int kFailed = 1, kBadInput = 2;
 
+// Every command, in the order of --help.
+constexpr AddCommand kCommands[] = {add_inspect, add_tokenize, add_render, add_theory};
+
 void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--model", globals.model,
                  "A Hugging Face folder, or ORG/NAME in the local hub cache (default: the model "
@@ -37,10 +40,10 @@ int run(int argc, char** argv) {
   app.set_version_flag("--version", COUNTERBEAM_VERSION);
   Globals globals;
   add_globals(app, globals);
-  add_inspect(app, globals);
-  add_tokenize(app, globals);
-  add_render(app, globals);
-  add_theory(app, globals);
+  for (const AddCommand add : kCommands) add(app, globals);
+  for (CLI::App* command : app.get_subcommands(nullptr))
+    if (command->get_footer().empty())
+      command->footer("Options for all commands (--model, --json, -q, ...): counterbeam --help");
   try {
     app.parse(argc, argv);
     return 0;

@@ -115,9 +115,8 @@ bool is_known_extra(const ModelConfig& config, std::string_view name) {
          (config.tied && name.ends_with("lm_head.weight"));
 }
 
-std::vector<std::string> checkpoint_problems(const Checkpoint& checkpoint,
-                                             const ModelConfig& config) {
-  std::vector<std::string> problems;
+CheckpointFit fit_checkpoint(const Checkpoint& checkpoint, const ModelConfig& config) {
+  CheckpointFit fit;
   std::set<std::string> expected;
   const std::string prefix = body_prefix(checkpoint);
   for (ExpectedTensor& wanted : expected_tensors(config, prefix)) {
@@ -125,18 +124,19 @@ std::vector<std::string> checkpoint_problems(const Checkpoint& checkpoint,
     const TensorView* found = checkpoint.find(wanted.name);
     expected.insert(wanted.name);
     if (!found)
-      problems.push_back(fmt::format("tensor {} is missing", wanted.name));
+      fit.problems.push_back(fmt::format("tensor {} is missing", wanted.name));
     else if (found->shape != wanted.shape)
-      problems.push_back(fmt::format("tensor {} has shape {}, config.json asks for {}", wanted.name,
-                                     found->shape.to_string(), wanted.shape.to_string()));
+      fit.problems.push_back(fmt::format("tensor {} has shape {}, config.json asks for {}",
+                                         wanted.name, found->shape.to_string(),
+                                         wanted.shape.to_string()));
     else if (!converts_to_f32(found->dtype))
-      problems.push_back(fmt::format("tensor {} has dtype {}, which is not supported", wanted.name,
-                                     name_of(found->dtype)));
+      fit.problems.push_back(fmt::format("tensor {} has dtype {}, which is not supported",
+                                         wanted.name, name_of(found->dtype)));
   }
   for (const CheckpointTensor& tensor : checkpoint.tensors())
     if (!expected.contains(tensor.name) && !is_known_extra(config, tensor.name))
-      problems.push_back(fmt::format("tensor {} is not expected", in_quotes(tensor.name)));
-  return problems;
+      fit.unexpected.push_back(fmt::format("tensor {} is not expected", in_quotes(tensor.name)));
+  return fit;
 }
 
 }  // namespace counterbeam

@@ -36,9 +36,11 @@ std::int64_t parameter_count(const ModelConfig& config);
 // be computed (rotary buffers, a tied output layer).
 bool is_known_extra(const ModelConfig& config, std::string_view name);
 
-// What does not fit between checkpoint and config, one line each: missing tensors, wrong shapes,
-// dtypes without numbers, unexpected names. Empty: the model can be loaded.
-std::vector<std::string> checkpoint_problems(const Checkpoint& checkpoint,
-                                             const ModelConfig& config);
+// How a checkpoint fits a config, one line for each thing that does not.
+struct CheckpointFit {
+  std::vector<std::string> problems;    // missing tensors, other shapes, dtypes without numbers
+  std::vector<std::string> unexpected;  // names that are not known extras
+};
+CheckpointFit fit_checkpoint(const Checkpoint& checkpoint, const ModelConfig& config);
 
 }  // namespace counterbeam
