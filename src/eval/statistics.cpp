@@ -1,0 +1,97 @@
+#include "eval/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/random.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr double kNormal95 = 1.959963984540054;
+constexpr int kPermutations = 20000;
+
+double share(const QuestionTally& question) {
+  return static_cast<double>(question.correct) / question.samples;
+}
+
+Interval wilson(double mean, double count) {
+  const double z2 = kNormal95 * kNormal95;
+  const double centre = (mean + z2 / (2 * count)) / (1 + z2 / count);
+  const double half = kNormal95 / (1 + z2 / count) *
+                      std::sqrt(mean * (1 - mean) / count + z2 / (4 * count * count));
+  return {mean, std::max(0.0, centre - half), std::min(1.0, centre + half)};
+}
+
+// Two-sided: the probability under a fair coin of a split at least as uneven.
+double mcnemar(int only_a, int only_b) {
+  const int n = only_a + only_b;
+  if (n == 0) return 1;
+  const int less = std::min(only_a, only_b);
+  double tail = 0;
+  for (int i = 0; i <= less; ++i)
+    tail += std::exp(std::lgamma(n + 1.0) - std::lgamma(i + 1.0) - std::lgamma(n - i + 1.0) -
+                     n * std::log(2.0));
+  return std::min(1.0, 2 * tail);
+}
+
+double sign_flip(const std::vector<double>& differences) {
+  double observed = 0;
+  for (double difference : differences) observed += difference;
+  int as_extreme = 1;  // the observed one itself
+  for (std::uint32_t trial = 0; trial < kPermutations; ++trial) {
+    double sum = 0;
+    for (std::uint32_t i = 0; i < differences.size(); ++i)
+      sum += uniform({0x7e57, trial, i, 0, 0}) < 0.5 ? differences[i] : -differences[i];
+    as_extreme += std::abs(sum) >= std::abs(observed) - 1e-12;
+  }
+  return static_cast<double>(as_extreme) / (kPermutations + 1);
+}
+
+}  // namespace
+
+Interval accuracy(std::span<const QuestionTally> questions) {
+  CB_CHECK(!questions.empty());
+  const auto n = static_cast<double>(questions.size());
+  double mean = 0;
+  for (const QuestionTally& question : questions) mean += share(question);
+  mean /= n;
+  double square = 0;
+  for (const QuestionTally& question : questions) square += std::pow(share(question) - mean, 2);
+  const double variance = square / (n * n);  // of the mean, by the spread of question means
+  const double count = variance > 0 ? mean * (1 - mean) / variance : n;
+  return wilson(mean, std::max(count, 1.0));
+}
+
+std::optional<double> pass_at_k(std::span<const QuestionTally> questions, int k) {
+  CB_CHECK(k >= 1 && !questions.empty());
+  double sum = 0;
+  for (const auto& [correct, samples] : questions) {
+    if (samples < k) return std::nullopt;
+    double all_wrong = 1;
+    for (int i = samples - correct + 1; i <= samples; ++i)
+      all_wrong *= 1 - static_cast<double>(k) / i;
+    sum += samples - correct < k ? 1 : 1 - all_wrong;
+  }
+  return sum / static_cast<double>(questions.size());
+}
+
+PairedTest paired_test(std::span<const QuestionTally> a, std::span<const QuestionTally> b) {
+  CB_CHECK(a.size() == b.size() && !a.empty());
+  PairedTest test;
+  test.exact = true;
+  int only_a = 0, only_b = 0;
+  std::vector<double> differences;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    differences.push_back(share(b[i]) - share(a[i]));
+    test.difference += differences.back() / static_cast<double>(a.size());
+    test.exact = test.exact && a[i].samples == 1 && b[i].samples == 1;
+    only_a += a[i].correct > b[i].correct;
+    only_b += b[i].correct > a[i].correct;
+  }
+  test.p_value = test.exact ? mcnemar(only_a, only_b) : sign_flip(differences);
+  return test;
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,91 @@
+#include "eval/statistics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace counterbeam {
+namespace {
+
+using Tallies = std::vector<QuestionTally>;
+
+Tallies single(int right, int wrong) {
+  Tallies tallies(static_cast<std::size_t>(right), {1, 1});
+  tallies.resize(static_cast<std::size_t>(right + wrong), {0, 1});
+  return tallies;
+}
+
+TEST(Accuracy, OneSamplePerQuestionIsWilson) {
+  const Interval interval = accuracy(single(50, 50));
+  EXPECT_DOUBLE_EQ(interval.mean, 0.5);
+  EXPECT_NEAR(interval.low, 0.4038, 1e-4);  // Wilson, n = 100
+  EXPECT_NEAR(interval.high, 0.5962, 1e-4);
+}
+
+TEST(Accuracy, AllRightStillHasAnInterval) {
+  const Interval interval = accuracy(single(20, 0));
+  EXPECT_DOUBLE_EQ(interval.mean, 1);
+  EXPECT_NEAR(interval.low, 0.8389, 1e-4);  // Wilson, 20 of 20
+  EXPECT_DOUBLE_EQ(interval.high, 1);
+}
+
+TEST(Accuracy, RepeatedSamplesDoNotNarrowTheInterval) {
+  // Each question entirely right or wrong: eight samples tell no more than one.
+  Tallies repeated;
+  for (int i = 0; i < 100; ++i) repeated.push_back({i < 50 ? 8 : 0, 8});
+  const Interval many = accuracy(repeated), one = accuracy(single(50, 50));
+  EXPECT_NEAR(many.low, one.low, 1e-9);
+  EXPECT_NEAR(many.high, one.high, 1e-9);
+}
+
+TEST(Accuracy, IntervalCoversTheTruth) {
+  std::mt19937 random(4);
+  int covered = 0;
+  for (int trial = 0; trial < 1000; ++trial) {
+    Tallies tallies;
+    for (int q = 0; q < 120; ++q) {
+      const double p = std::uniform_real_distribution<double>(0, 1)(random);  // mean 1/2
+      tallies.push_back({std::binomial_distribution<int>(4, p)(random), 4});
+    }
+    const Interval interval = accuracy(tallies);
+    covered += interval.low <= 0.5 && 0.5 <= interval.high;
+  }
+  EXPECT_GT(covered, 930);
+  EXPECT_LT(covered, 970);
+}
+
+TEST(PassAtK, UnbiasedFormula) {
+  EXPECT_NEAR(*pass_at_k(Tallies{{1, 4}}, 1), 0.25, 1e-12);
+  EXPECT_NEAR(*pass_at_k(Tallies{{1, 4}}, 2), 0.5, 1e-12);  // 1 - C(3,2)/C(4,2)
+  EXPECT_NEAR(*pass_at_k(Tallies{{3, 4}}, 2), 1, 1e-12);
+  EXPECT_NEAR(*pass_at_k(Tallies{{0, 4}, {4, 4}}, 3), 0.5, 1e-12);
+  EXPECT_FALSE(pass_at_k(Tallies{{1, 4}, {1, 2}}, 3));
+}
+
+TEST(PairedTest, McNemarExact) {
+  // 10 questions only b solves, 2 only a: two-sided p = 2 * P(X <= 2 | 12, 1/2) = 158/4096.
+  Tallies a, b;
+  for (int i = 0; i < 10; ++i) a.push_back({0, 1}), b.push_back({1, 1});
+  for (int i = 0; i < 2; ++i) a.push_back({1, 1}), b.push_back({0, 1});
+  for (int i = 0; i < 30; ++i) a.push_back({1, 1}), b.push_back({1, 1});
+  const PairedTest test = paired_test(a, b);
+  EXPECT_TRUE(test.exact);
+  EXPECT_NEAR(test.p_value, 158.0 / 4096, 1e-9);
+  EXPECT_NEAR(test.difference, 8.0 / 42, 1e-12);
+}
+
+TEST(PairedTest, PermutationAgreesWithMcNemarAndKnowsNoDifference) {
+  Tallies a, b, a2, b2;
+  for (int i = 0; i < 60; ++i) {
+    a.push_back({i % 3 == 0, 1}), b.push_back({i % 3 != 1, 1});
+    a2.push_back({2 * (i % 3 == 0), 2}), b2.push_back({2 * (i % 3 != 1), 2});
+  }
+  EXPECT_FALSE(paired_test(a2, b2).exact);
+  EXPECT_NEAR(paired_test(a2, b2).p_value, paired_test(a, b).p_value, 0.01);
+  EXPECT_EQ(paired_test(a, a).p_value, 1);
+  EXPECT_NEAR(paired_test(a2, a2).p_value, 1, 1e-9);
+}
+
+}  // namespace
+}  // namespace counterbeam
