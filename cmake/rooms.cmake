@@ -28,5 +28,6 @@ function(room_test name)
     COUNTERBEAM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     COUNTERBEAM_BINARY="$<TARGET_FILE:counterbeam>")
   target_link_libraries(test_${name} PRIVATE ${TEST_NEEDS} GTest::gtest_main GTest::gmock)
+  add_dependencies(tests test_${name})
   gtest_discover_tests(test_${name} PROPERTIES TIMEOUT 300 DISCOVERY_TIMEOUT 60)
 endfunction()

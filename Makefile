@@ -1,0 +1,62 @@
+# A thin front over the CMake presets; see CMakePresets.json and tools/setup.
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+SECONDS ?= 20
+# The programs run under ASan and UBSan, and those with threads under TSan.
+ASAN_TESTS ?= base tensor text backend cache model engine search theory eval cli
+TSAN_TESTS ?= base cache engine search eval
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build demo test test-asan test-tsan fuzz-smoke bench format check-format clean
+
+help:
+	@echo 'make demo        build, and show what Counterbeam does on the model that ships'
+	@echo 'make test        build and run every test'
+	@echo 'make build       build build/release/counterbeam alone'
+	@echo 'make bench       build and run the benchmarks'
+	@echo 'make test-asan   the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
+	@echo 'make fuzz-smoke  every fuzz target for SECONDS=$(SECONDS)'
+	@echo 'make format      clang-format everything (check-format: complain only)'
+	@echo 'make clean       remove build/'
+	@echo 'Missing Debian packages (tools/packages.txt) are installed first.'
+
+setup:
+	@tools/setup build
+
+build: setup
+	cmake --preset release
+	cmake --build build/release -j $(JOBS) --target counterbeam
+
+demo: build
+	build/release/counterbeam inspect --shape qwen3.5-0.8b --beams 8
+
+test: setup
+	cmake --preset release
+	cmake --build build/release -j $(JOBS) --target counterbeam tests
+	ctest --test-dir build/release -j $(JOBS) --output-on-failure
+	tools/check_arrows
+
+test-asan test-tsan: test-%: setup
+	cmake --preset $*
+	cmake --build build/$* -j $(JOBS) --target counterbeam $(addprefix test_,$(TESTS_$*))
+	@for room in $(TESTS_$*); do echo "== $$room under $*"; build/$*/tests/test_$$room --gtest_brief=1 || exit 1; done
+TESTS_asan = $(ASAN_TESTS)
+TESTS_tsan = $(TSAN_TESTS)
+
+fuzz-smoke: setup
+	@tools/setup check
+	cmake --preset fuzz
+	cmake --build build/fuzz -j $(JOBS)
+	tools/fuzz_smoke build/fuzz/fuzz $(SECONDS)
+
+bench: setup
+	cmake --preset release
+	cmake --build build/release -j $(JOBS) --target benches
+	@for bench in build/release/bench/bench_*; do echo "== $$bench"; $$bench || exit 1; done
+
+SOURCES = $(shell git ls-files -- '*.h' '*.cpp' '*.cu' '*.cuh')
+format check-format:
+	@tools/setup check
+	@clang-format $(if $(filter format,$@),-i,--dry-run -Werror) $(SOURCES)
+
+clean:
+	rm -rf build
