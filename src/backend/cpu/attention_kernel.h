@@ -1,0 +1,163 @@
+// Attention of one row for the query heads that share a key head, over any of the vector types.
+// Pages are taken in order, each with its own step of the running softmax; tokens a row does not
+// see take no part in any sum. So the bits of a row depend on its position alone, not on the rows
+// it was computed with.
+#pragma once
+
+#include "backend/cpu/product_kernels.h"
+#include "backend/cpu/row_kernels.h"
+
+namespace counterbeam {
+
+template <typename S, typename W>
+struct AttentionLoops {
+  using F = typename S::F;
+  using Input = typename W::Input;
+  using Weight = typename W::Weight;
+  static constexpr int kTokens = kPanel;  // of a page
+  static constexpr int kMaxRows = 16;
+  static_assert(S::kRows <= kMaxRows);
+
+  // The running softmax of R query heads.
+  template <int R>
+  struct State {
+    float* scores;   // [R][kTokens]
+    float* sums;     // [R][padded width]
+    Input* queries;  // as ProductLoops::pack leaves them, likewise
+    Input* shares;   // the softmax weights of a page
+    alignas(64) float top[kMaxRows];
+    alignas(64) float total[kMaxRows];
+    alignas(64) float fade[kMaxRows];  // what the page leaves of the earlier sums
+  };
+
+  static void run(const AttentionHead& head, float* scratch) {
+    for (int first = 0; first < head.group; first += S::kRows) {
+      const int rows = head.group - first < S::kRows ? head.group - first : S::kRows;
+      with_rows<S>(rows, [&]<int R>() { heads<R>(head, first, scratch); });
+    }
+  }
+
+ private:
+  template <int R>
+  static void heads(const AttentionHead& head, int first_head, float* scratch) {
+    const int padded = round_up(head.width, kDepthStep);
+    State<R> state;
+    state.scores = scratch;
+    state.sums = state.scores + R * kTokens;
+    state.queries = reinterpret_cast<Input*>(state.sums + R * padded);
+    state.shares = state.queries + R * padded;
+    const float* q = head.queries + static_cast<std::ptrdiff_t>(first_head) * head.width;
+    ProductLoops<S, W>::pack(state.queries, {const_cast<float*>(q), head.width}, R, head.width,
+                             padded, 0, 1);
+    for (int i = 0; i < R * padded; ++i) state.sums[i] = 0;
+    for (int r = 0; r < kMaxRows; ++r) {
+      state.top[r] = -3.0e38f;
+      state.total[r] = 0;
+    }
+    for (int page = head.first / kTokens; page * kTokens < head.last; ++page) {
+      const int from = head.first - page * kTokens, to = head.last - page * kTokens;
+      const auto* keys = reinterpret_cast<const Weight*>(
+          head.store + static_cast<std::ptrdiff_t>(head.pages[page]) * head.page_bytes);
+      const Weight* values = keys + padded / W::kInputs * kPanel;
+      score<R>(state, keys, padded);
+      softmax<R>(state, from, to < kTokens ? to : kTokens, head.scale);
+      mix<R>(state, values, padded, to < kTokens ? to : kTokens);
+    }
+    for (int r = 0; r < R; ++r) {
+      const F total = S::set1(state.total[r]);
+      float* out = head.out + static_cast<std::ptrdiff_t>(first_head + r) * head.width;
+      for_vectors<S>(head.width, [&](int i, int lanes) {
+        store_lanes<S>(out + i, lanes, S::div(S::load(state.sums + r * padded + i), total));
+      });
+    }
+  }
+
+  template <int R>
+  static void score(State<R>& state, const Weight* keys, int padded) {
+    for (int column = 0; column < kPanel; column += Sums<S, R>::kColumns) {
+      Sums<S, R> sums;
+      sums.clear();
+      const Input* a = state.queries;
+      const Weight* w = keys + column;
+      for (int k = 0; k < padded; k += W::kInputs, a += R * W::kInputWords, w += kPanel)
+        W::step(sums, a, w);
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        S::store(state.scores + r * kTokens + column, sums.sum[r][0]);
+        S::store(state.scores + r * kTokens + column + S::kWidth, sums.sum[r][1]);
+      }
+    }
+  }
+
+  // Scores of tokens [from, to) of a page into shares; the others get none.
+  template <int R>
+  static void softmax(State<R>& state, int from, int to, float scale) {
+    constexpr int kVectors = kTokens / S::kWidth;
+    const F never = S::set1(-3.0e38f), scales = S::set1(scale);
+    alignas(64) float tops[kMaxRows] = {};
+    for (int r = 0; r < R; ++r) {
+      float* scores = state.scores + r * kTokens;
+      F top = S::set1(state.top[r]);
+      for (int j = 0; j < kVectors; ++j) {
+        const int at = j * S::kWidth;
+        F s = S::mul(S::load(scores + at), scales);
+        s = S::first(to - at, s, never);
+        s = S::first(from - at, never, s);
+        S::store(scores + at, s);
+        top = S::max(s, top);
+      }
+      tops[r] = S::largest(top);
+    }
+    for (int r = 0; r < R; r += S::kWidth) {
+      const F now = S::load(tops + r);
+      S::store(state.fade + r, exp_of<S>(S::sub(S::load(state.top + r), now)));
+      S::store(state.top + r, now);
+    }
+    for (int r = 0; r < R; ++r) {
+      float* scores = state.scores + r * kTokens;
+      const F top = S::set1(state.top[r]);
+      F sum = S::zero();
+      for (int j = 0; j < kVectors; ++j) {
+        const int at = j * S::kWidth;
+        F share = exp_of<S>(S::sub(S::load(scores + at), top));
+        share = S::first(to - at, share, S::zero());
+        share = S::first(from - at, S::zero(), share);
+        S::store(scores + at, share);
+        sum = S::add(sum, share);
+      }
+      state.total[r] = state.total[r] * state.fade[r] + S::sum(sum);
+    }
+    ProductLoops<S, W>::pack(state.shares, {state.scores, kTokens}, R, kTokens, kTokens, 0, 1);
+  }
+
+  // sums = sums * fade + shares * values, over the first `tokens` of the page.
+  template <int R>
+  static void mix(State<R>& state, const Weight* values, int padded, int tokens) {
+    for (int column = 0; column < padded; column += Sums<S, R>::kColumns) {
+      Sums<S, R> sums;
+      float* at = state.sums + column;
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        const F fade = S::set1(state.fade[r]);
+        sums.sum[r][0] = S::mul(S::load(at + r * padded), fade);
+        sums.sum[r][1] = S::mul(S::load(at + r * padded + S::kWidth), fade);
+      }
+      const Input* a = state.shares;
+      const int panel = column / kPanel;
+      const Weight* w = values + panel * (kTokens / W::kInputs) * kPanel + column % kPanel;
+      for (int t = 0; t + W::kInputs <= tokens;
+           t += W::kInputs, a += R * W::kInputWords, w += kPanel)
+        W::step(sums, a, w);
+      if constexpr (W::kInputs == 2) {
+        if (tokens % 2 != 0) W::half_step(sums, a, w);
+      }
+#pragma GCC unroll 16
+      for (int r = 0; r < R; ++r) {
+        S::store(at + r * padded, sums.sum[r][0]);
+        S::store(at + r * padded + S::kWidth, sums.sum[r][1]);
+      }
+    }
+  }
+};
+
+}  // namespace counterbeam

@@ -1,0 +1,221 @@
+#include "backend/cpu/cpu_ops.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace counterbeam {
+namespace {
+
+const Kernels& kernels_for(Isa isa) {
+  switch (isa) {
+    case Isa::Generic:
+      return generic_kernels();
+    case Isa::Avx2:
+      return avx2_kernels();
+    case Isa::Avx512:
+      return avx512_kernels();
+    case Isa::Avx512Bf16:
+      return avx512_bf16_kernels();
+    case Isa::Amx:
+      return amx_kernels();
+  }
+  return generic_kernels();
+}
+
+const CpuMatrix& cpu(const PackedMatrix& matrix) {
+  return static_cast<const CpuMatrix&>(matrix);
+}
+
+// Below so many multiply-adds a second thread is not worth waking.
+constexpr double kShareProducts = 200e3;
+
+}  // namespace
+
+CpuOps::CpuOps(Precision precision, int threads, Isa isa)
+    : precision_(precision),
+      isa_(isa),
+      kernels_(kernels_for(isa)),
+      pool_(threads),
+      scratch_(static_cast<std::size_t>(threads)) {}
+
+std::string CpuOps::name() const {
+  return fmt::format("cpu {} {}, {} thread{}", name_of(isa_),
+                     precision_ == Precision::F32 ? "f32" : "bf16", pool_.threads(),
+                     pool_.threads() == 1 ? "" : "s");
+}
+
+// Where reading the weights still takes as long as multiplying by them (docs/performance.md).
+int CpuOps::cheap_rows() const {
+  if (precision_ == Precision::F32) return isa_ >= Isa::Avx512 ? 12 : 4;
+  return isa_ == Isa::Amx ? 48 : isa_ == Isa::Avx512Bf16 ? 12 : 4;
+}
+
+std::int64_t CpuOps::page_bytes(const KvShape& shape) const {
+  return CpuKv::page_bytes(shape, precision_);
+}
+
+std::int64_t CpuOps::state_bytes(const StateShape& shape) const {
+  return static_cast<std::int64_t>(CpuStates::slot_bytes(shape));
+}
+
+std::unique_ptr<PackedMatrix> CpuOps::pack(std::span<const TensorView> parts) {
+  return pack_matrix(parts, precision_, pool_);
+}
+
+std::unique_ptr<Vector> CpuOps::upload(std::span<const TensorView> parts) {
+  auto vector = std::make_unique<CpuVector>();
+  for (const TensorView& part : parts) {
+    if (!converts_to_f32(part.dtype)) {
+      bad_input("a parameter of dtype {} cannot be used; convert it to BF16, F16 or F32",
+                name_of(part.dtype));
+    }
+    const std::vector<float> values = to_f32(part);
+    vector->values.insert(vector->values.end(), values.begin(), values.end());
+  }
+  vector->size = static_cast<int>(vector->values.size());
+  return vector;
+}
+
+void CpuOps::begin(const Batch& batch) {
+  batch_ = batch;
+  row_segment_.assign(batch.ids.size(), nullptr);
+  row_position_.assign(batch.ids.size(), 0);
+  for (const Segment& segment : batch.segments) {
+    for (int i = 0; i < segment.rows; ++i) {
+      row_segment_[segment.first_row + i] = &segment;
+      row_position_[segment.first_row + i] = segment.position + i;
+    }
+  }
+  // One block that would have held the whole last pass.
+  if (arena_.size() > 1) {
+    std::size_t bytes = 0;
+    for (const Memory& block : arena_) bytes += block.bytes();
+    arena_.clear();
+    arena_.emplace_back(bytes);
+  }
+  arena_used_ = 0;
+}
+
+Matrix CpuOps::matrix(int rows, int width) {
+  const int stride = round_up(width, 16);
+  const std::size_t bytes = std::size_t(rows) * std::size_t(stride) * sizeof(float);
+  if (arena_.empty() || arena_used_ + bytes > arena_.back().bytes()) {
+    arena_.emplace_back(std::max(bytes, std::size_t{4} << 20));
+    arena_used_ = 0;
+  }
+  std::byte* data = arena_.back().data() + arena_used_;
+  arena_used_ += bytes;
+  return {data, rows, width, stride};
+}
+
+float* CpuOps::scratch(int worker, std::size_t floats) {
+  scratch_[worker].want(floats * sizeof(float));
+  return scratch_[worker].floats();
+}
+
+void CpuOps::embed(Matrix out, const PackedMatrix& table) {
+  for_rows(out.rows, out.width,
+           [&](int r) { unpack_row(rows_of(out).row(r), cpu(table), batch_.ids[r]); });
+}
+
+void CpuOps::rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) {
+  const float centre = kind == NormKind::ZeroCentred ? 1.0f : 0.0f;
+  for_rows(x.rows, x.width, [&](int r) {
+    for (int group = 0; group < x.width; group += weight.size) {
+      kernels_.rms_norm(rows_of(out).row(r) + group, rows_of(x).row(r) + group, values_of(weight),
+                        weight.size, eps, centre);
+    }
+  });
+}
+
+Product CpuOps::prepare(Rows x, int rows, const PackedMatrix& weight) {
+  const ProductKernels& kernels = product_kernels();
+  Product product;
+  product.rows = rows;
+  product.depth = cpu(weight).depth;
+  product.columns = weight.out;
+  product.weights = cpu(weight).panels.data();
+  inputs_.want(kernels.packed_bytes(rows, product.depth));
+  product.inputs = inputs_.data();
+  const int blocks = kernels.blocks(rows);
+  const int grain = std::max(1, kShareElements * blocks / (rows * product.depth));
+  pool_.split(blocks, grain, [&](int begin, int end) {
+    kernels.pack(inputs_.data(), x, rows, weight.in, product.depth, begin, end);
+  });
+  return product;
+}
+
+void CpuOps::multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vector* bias,
+                      bool add) {
+  if (x.rows == 0) return;
+  Product product = prepare(rows_of(x), x.rows, weight);
+  product.out = out;
+  product.bias = bias ? values_of(*bias) : nullptr;
+  product.add = add;
+  const double panel_work = double(x.rows) * product.depth * kPanel;
+  const int grain = static_cast<int>(kShareProducts / panel_work) + 1;
+  pool_.split(cpu(weight).panel_count(), grain,
+              [&](int begin, int end) { product_kernels().multiply(product, begin, end); });
+}
+
+void CpuOps::matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias) {
+  multiply(rows_of(out), x, weight, bias, false);
+}
+
+void CpuOps::matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const Vector* bias) {
+  multiply(rows_of(sum), x, weight, bias, true);
+}
+
+void CpuOps::logits(std::span<float> out, Matrix x, const PackedMatrix& weight) {
+  CB_CHECK(out.size() == std::size_t(x.rows) * std::size_t(weight.out));
+  multiply({out.data(), weight.out}, x, weight, nullptr, false);
+}
+
+void CpuOps::silu_mul(Matrix out, Matrix gate, Matrix up) {
+  for_rows(out.rows, out.width, [&](int r) {
+    kernels_.silu_mul(rows_of(out).row(r), rows_of(gate).row(r), rows_of(up).row(r), out.width);
+  });
+}
+
+void CpuOps::sigmoid_gate(Matrix out, Matrix gate) {
+  for_rows(out.rows, out.width, [&](int r) {
+    kernels_.sigmoid_gate(rows_of(out).row(r), rows_of(gate).row(r), out.width);
+  });
+}
+
+void CpuOps::gated_norm(Matrix out, Matrix x, Matrix gate, const Vector& weight, float eps) {
+  for_rows(x.rows, x.width, [&](int r) {
+    for (int head = 0; head < x.width; head += weight.size) {
+      kernels_.gated_norm(rows_of(out).row(r) + head, rows_of(x).row(r) + head,
+                          rows_of(gate).row(r) + head, values_of(weight), weight.size, eps);
+    }
+  });
+}
+
+void CpuOps::split_heads(Matrix first, Matrix second, Matrix x, int heads) {
+  const std::size_t d = std::size_t(first.width / heads);
+  for_rows(x.rows, x.width, [&](int r) {
+    const float* from = rows_of(x).row(r);
+    for (int head = 0; head < heads; ++head, from += 2 * d) {
+      std::memcpy(rows_of(first).row(r) + head * d, from, d * sizeof(float));
+      std::memcpy(rows_of(second).row(r) + head * d, from + d, d * sizeof(float));
+    }
+  });
+}
+
+void CpuOps::gather(Matrix out, Matrix x, std::span<const int> rows) {
+  for (int i = 0; i < out.rows; ++i) {
+    std::memcpy(rows_of(out).row(i), rows_of(x).row(rows[i]), std::size_t(x.width) * sizeof(float));
+  }
+}
+
+std::unique_ptr<Ops> make_cpu_ops(Precision precision, int threads, const std::string& isa) {
+  if (threads < 1 || threads > 1024) {
+    bad_input("the CPU back end cannot run on {} threads; give 1 to 1024", threads);
+  }
+  return std::make_unique<CpuOps>(precision, threads, choose_isa(isa));
+}
+
+}  // namespace counterbeam

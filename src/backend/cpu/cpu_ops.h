@@ -1,0 +1,110 @@
+// The operations on packed weights and vector kernels. Work is shared among the threads of a pool
+// so that which thread does what never changes a result.
+#pragma once
+
+#include <vector>
+
+#include "backend/cpu/isa.h"
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/memory.h"
+#include "backend/cpu/packing.h"
+#include "backend/cpu/rope_table.h"
+#include "backend/cpu/stores.h"
+#include "backend/ops.h"
+#include "base/thread_pool.h"
+
+namespace counterbeam {
+
+class CpuOps : public Ops {
+ public:
+  CpuOps(Precision precision, int threads, Isa isa);
+
+  std::string name() const override;
+  int activation_bytes() const override { return sizeof(float); }
+  int cheap_rows() const override;
+  std::int64_t page_bytes(const KvShape& shape) const override;
+  std::int64_t state_bytes(const StateShape& shape) const override;
+
+  std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override;
+  std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
+
+  std::unique_ptr<KvStore> make_kv_store(const KvShape& shape, int pages) override;
+  void copy_page(KvStore& store, PageId from, PageId to, int tokens) override;
+  std::unique_ptr<StateStore> make_state_store(const StateShape& shape, int slots) override;
+  void copy_state(StateStore& store, StateId from, StateId to) override;
+  void clear_state(StateStore& store, StateId state) override;
+
+  void begin(const Batch& batch) override;
+  Matrix matrix(int rows, int width) override;
+
+  void embed(Matrix out, const PackedMatrix& table) override;
+  void rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) override;
+  void matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias) override;
+  void matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const Vector* bias) override;
+  void rope(Matrix x, int heads, const Rope& rope) override;
+  void silu_mul(Matrix out, Matrix gate, Matrix up) override;
+  void sigmoid_gate(Matrix out, Matrix gate) override;
+  void split_heads(Matrix first, Matrix second, Matrix x, int heads) override;
+
+  void store_kv(KvStore& store, int layer, Matrix k, Matrix v) override;
+  void attention(Matrix out, Matrix q, const KvStore& store, int layer, int heads, float scale,
+                 int window) override;
+  void causal_conv(Matrix out, Matrix x, const Vector& weight, StateStore& store,
+                   int layer) override;
+  void delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer) override;
+  void gated_norm(Matrix out, Matrix x, Matrix gate, const Vector& weight, float eps) override;
+
+  void gather(Matrix out, Matrix x, std::span<const int> rows) override;
+  std::vector<HeadResult> head(Matrix x, const PackedMatrix& weight,
+                               std::span<const HeadJob> jobs) override;
+  void logits(std::span<float> out, Matrix x, const PackedMatrix& weight) override;
+
+ private:
+  // Below so many elements a second thread is not worth waking.
+  static constexpr int kShareElements = 8192;
+
+  const ProductKernels& product_kernels() const {
+    return precision_ == Precision::F32 ? kernels_.f32 : kernels_.bf16;
+  }
+  // Packs the inputs of a product; the result says where they are.
+  Product prepare(Rows x, int rows, const PackedMatrix& weight);
+  void multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vector* bias, bool add);
+  // task(row) for all rows, shared when there is enough to do.
+  template <typename Task>
+  void for_rows(int rows, int width, Task&& task) {
+    pool_.split(rows, (kShareElements + width - 1) / width, [&](int begin, int end) {
+      for (int row = begin; row < end; ++row) task(row);
+    });
+  }
+  // The logits of one chunk of jobs (all the rows they speak of), and what is wanted of them.
+  void run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
+                std::span<const HeadJob> jobs, int first, int last, std::span<const int> rows);
+  float* scratch(int worker, std::size_t floats);
+
+  const Precision precision_;
+  const Isa isa_;
+  const Kernels& kernels_;
+  ThreadPool pool_;
+
+  Batch batch_;
+  std::vector<const Segment*> row_segment_;  // [rows]
+  std::vector<int> row_position_;            // [rows]
+
+  std::vector<Memory> arena_;  // the matrices of a pass lie in the last block
+  std::size_t arena_used_ = 0;
+  Memory inputs_;                // packed rows of a product
+  std::vector<Memory> scratch_;  // [threads]
+  Memory logits_;                // of one chunk of rows, while head() runs
+  std::vector<RopeTable> ropes_;
+};
+
+// Rows of floats that a matrix looks at.
+inline Rows rows_of(Matrix m) {
+  return {static_cast<float*>(m.data), m.stride};
+}
+
+inline const float* values_of(const Vector& vector) {
+  return static_cast<const CpuVector&>(vector).values.data();
+}
+
+}  // namespace counterbeam

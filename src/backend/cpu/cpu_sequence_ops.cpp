@@ -1,0 +1,159 @@
+// The operations that know of sequences: rotation by position, keys and values, recurrent states.
+#include <algorithm>
+#include <cmath>
+
+#include "backend/cpu/cpu_ops.h"
+#include "base/error.h"
+
+namespace counterbeam {
+namespace {
+
+CpuKv& cpu(KvStore& store) {
+  return static_cast<CpuKv&>(store);
+}
+CpuStates& cpu(StateStore& store) {
+  return static_cast<CpuStates&>(store);
+}
+
+float sigmoid(float x) {
+  return 1.0f / (1.0f + std::exp(-x));
+}
+
+float softplus(float x) {
+  return x > 20.0f ? x : std::log1p(std::exp(x));
+}
+
+}  // namespace
+
+std::unique_ptr<KvStore> CpuOps::make_kv_store(const KvShape& shape, int pages) {
+  return std::make_unique<CpuKv>(shape, pages, precision_);
+}
+
+// A token is a column of its page, so that the whole page is copied as fast as a part of it.
+void CpuOps::copy_page(KvStore& store, PageId from, PageId to, int) {
+  cpu(store).copy_page(from, to);
+}
+
+std::unique_ptr<StateStore> CpuOps::make_state_store(const StateShape& shape, int slots) {
+  return std::make_unique<CpuStates>(shape, slots);
+}
+
+void CpuOps::copy_state(StateStore& store, StateId from, StateId to) {
+  cpu(store).copy(from, to);
+}
+
+void CpuOps::clear_state(StateStore& store, StateId state) {
+  cpu(store).clear(state);
+}
+
+void CpuOps::rope(Matrix x, int heads, const Rope& rope) {
+  auto table = std::find_if(ropes_.begin(), ropes_.end(),
+                            [&](const RopeTable& known) { return known.is_of(rope); });
+  if (table == ropes_.end()) table = ropes_.insert(table, RopeTable(rope));
+  for (const int position : row_position_) table->prepare(position);
+  const int half = static_cast<int>(rope.inverse_frequency.size()), width = x.width / heads;
+  for_rows(x.rows, x.width, [&](int r) {
+    const float* turns = table->at(row_position_[r]);
+    for (int head = 0; head < heads; ++head)
+      kernels_.rope(rows_of(x).row(r) + head * width, turns, turns + half, half);
+  });
+}
+
+void CpuOps::store_kv(KvStore& store, int layer, Matrix k, Matrix v) {
+  for_rows(k.rows, 2 * k.width, [&](int r) {
+    const int position = row_position_[r];
+    cpu(store).put(layer, row_segment_[r]->pages[position / kPageTokens], position % kPageTokens,
+                   rows_of(k).row(r), rows_of(v).row(r));
+  });
+}
+
+void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, int heads,
+                       float scale, int window) {
+  const auto& kv = static_cast<const CpuKv&>(store);
+  const auto attend =
+      precision_ == Precision::F32 ? kernels_.attention_f32 : kernels_.attention_bf16;
+  const int group = heads / kv.shape().heads, width = kv.shape().head_dim;
+  // Rows of one key head follow each other: beams share pages, which then are in the cache.
+  pool_.each(q.rows * kv.shape().heads, [&](int item, int worker) {
+    const int head = item / q.rows, r = item % q.rows, position = row_position_[r];
+    AttentionHead job;
+    job.queries = rows_of(q).row(r) + head * group * width;
+    job.out = rows_of(out).row(r) + head * group * width;
+    job.store = kv.keys(layer, head);
+    job.pages = row_segment_[r]->pages.data();
+    job.page_bytes = kv.page_bytes();
+    job.group = group;
+    job.width = width;
+    job.first = window > 0 ? std::max(0, position - window + 1) : 0;
+    job.last = position + 1;
+    job.scale = scale;
+    attend(job, scratch(worker, std::size_t(attention_scratch(group, width))));
+  });
+}
+
+void CpuOps::causal_conv(Matrix out, Matrix x, const Vector& weight, StateStore& store, int layer) {
+  constexpr int kChannels = 512;  // of one task: a channel's rows belong together, `out` may be x
+  const CpuStates& states = cpu(store);
+  const int taps = states.shape().conv_width, channels = x.width, kept = taps - 1;
+  const float* by_tap = static_cast<const CpuVector&>(weight).by_tap(taps);
+  const int chunks = (channels + kChannels - 1) / kChannels;
+  const int tasks = static_cast<int>(batch_.segments.size()) * chunks;
+  pool_.each(tasks, [&](int task, int worker) {
+    const Segment& segment = batch_.segments[task / chunks];
+    const int first = task % chunks * kChannels, count = std::min(kChannels, channels - first);
+    float* state = states.conv(segment.state, layer) + first;  // [kept] at stride `channels`
+    float* padded = scratch(worker, std::size_t(kept + segment.rows) * kChannels);
+    // The kept inputs and the new ones, so that every row finds its taps above it.
+    for (int i = 0; i < kept; ++i) std::copy_n(state + i * channels, count, padded + i * kChannels);
+    for (int i = 0; i < segment.rows; ++i)
+      std::copy_n(rows_of(x).row(segment.first_row + i) + first, count,
+                  padded + (kept + i) * kChannels);
+    std::vector<const float*> inputs(static_cast<std::size_t>(taps));
+    for (int i = 0; i < segment.rows; ++i) {
+      for (int t = 0; t < taps; ++t) inputs[t] = padded + (i + t) * kChannels;
+      kernels_.conv(rows_of(out).row(segment.first_row + i) + first, inputs.data(),
+                    {const_cast<float*>(by_tap) + first, channels}, taps, count);
+    }
+    for (int i = 0; i < kept; ++i)
+      std::copy_n(padded + (segment.rows + i) * kChannels, count, state + i * channels);
+  });
+}
+
+void CpuOps::delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer) {
+  const CpuStates& states = cpu(store);
+  const StateShape& shape = states.shape();
+  const int tasks = static_cast<int>(batch_.segments.size()) * shape.value_heads;
+  const float* a_log = values_of(*in.a_log);
+  const float* dt_bias = values_of(*in.dt_bias);
+  pool_.each(tasks, [&](int task, int worker) {
+    const Segment& segment = batch_.segments[task / shape.value_heads];
+    const int head = task % shape.value_heads;
+    const int key_head = head / (shape.value_heads / shape.key_heads);
+    const std::size_t tokens = std::size_t(segment.rows);
+    float* work = scratch(worker, 2 * tokens + std::size_t(delta_scratch(shape.key_dim)));
+    float* decay = work + delta_scratch(shape.key_dim);
+    float* beta = decay + tokens;
+    const float rate = std::exp(a_log[head]);
+    for (int t = 0; t < segment.rows; ++t) {
+      const int r = segment.first_row + t;
+      decay[t] = std::exp(-rate * softplus(rows_of(in.decay).row(r)[head] + dt_bias[head]));
+      beta[t] = sigmoid(rows_of(in.beta).row(r)[head]);
+    }
+    DeltaHead job;
+    job.q = rows_of(in.qkv).row(segment.first_row) + key_head * shape.key_dim;
+    job.k = job.q + shape.key_heads * shape.key_dim;
+    job.v = rows_of(in.qkv).row(segment.first_row) + 2 * shape.key_heads * shape.key_dim +
+            head * shape.value_dim;
+    job.stride = in.qkv.stride;
+    job.decay = decay;
+    job.beta = beta;
+    job.state = states.head(segment.state, layer, head);
+    job.out = {rows_of(out).row(segment.first_row) + head * shape.value_dim, out.stride};
+    job.tokens = segment.rows;
+    job.key_dim = shape.key_dim;
+    job.value_dim = shape.value_dim;
+    kernels_.delta(job, work);
+  });
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,23 @@
+// The instruction sets the CPU back end has kernels for, and which of them this machine can run
+// (the processor has them and the operating system keeps their registers).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace counterbeam {
+
+enum class Isa { Generic, Avx2, Avx512, Avx512Bf16, Amx };
+
+inline constexpr Isa kAllIsas[] = {Isa::Generic, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx};
+
+std::string_view name_of(Isa isa);  // "avx512-bf16"
+
+// For Isa::Amx this asks the kernel for the tile registers, once per process.
+bool runs_here(Isa isa);
+
+// The path of that name, or the best of this machine for "". An unknown name, or a path the
+// machine cannot run, is an error.
+Isa choose_isa(std::string_view name);
+
+}  // namespace counterbeam

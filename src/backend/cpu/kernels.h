@@ -1,0 +1,126 @@
+// The inner loops of the CPU back end, one table per instruction set. Every function computes a
+// row (or a row and head) in one fixed order of operations, however many rows are asked for.
+//
+// Weights lie in panels of kPanel output columns, each holding the whole depth (the inputs, padded
+// with zeros to a multiple of kDepthStep), so that a product streams through memory once:
+//   float32  [panel][depth][kPanel]        bf16  [panel][depth / 2][kPanel][2]
+// A page of keys is one such panel per head (columns are tokens, depth is the head's width), a page
+// of values is width / kPanel panels (columns are the head's width, depth is tokens).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/ids.h"
+
+namespace counterbeam {
+
+inline constexpr int kPanel = 32;
+inline constexpr int kDepthStep = 32;
+
+inline constexpr int round_up(int value, int step) {
+  return (value + step - 1) / step * step;
+}
+
+// Rows of floats.
+struct Rows {
+  float* data = nullptr;
+  std::ptrdiff_t stride = 0;
+  float* row(int index) const { return data + index * stride; }
+};
+
+struct Product {
+  const void* inputs = nullptr;  // as `pack` leaves them
+  const void* weights = nullptr;
+  int rows = 0;
+  int depth = 0;    // padded
+  int columns = 0;  // outputs, not padded
+  Rows out;
+  const float* bias = nullptr;  // [columns] or none
+  bool add = false;             // to what is in `out`
+};
+
+// The product of one kind of weights. Rows are taken in blocks; a block is packed by itself.
+struct ProductKernels {
+  std::size_t (*packed_bytes)(int rows, int depth);
+  int (*blocks)(int rows);
+  void (*pack)(void* to, Rows x, int rows, int width, int depth, int first_block, int last_block);
+  void (*multiply)(const Product& product, int first_panel, int last_panel);
+};
+
+struct AttentionHead {
+  const float* queries = nullptr;    // [group, width] of one row
+  float* out = nullptr;              // [group, width]
+  const std::byte* store = nullptr;  // keys of this head and layer in page 0, values behind them
+  const PageId* pages = nullptr;     // of the sequence
+  std::ptrdiff_t page_bytes = 0;
+  int group = 0;  // query heads that share the key head
+  int width = 0;  // of a head
+  int first = 0;  // tokens [first, last) are seen
+  int last = 0;
+  float scale = 0;
+};
+
+// One value head of the Gated DeltaNet over consecutive tokens.
+struct DeltaHead {
+  const float* q = nullptr;  // [tokens, key_dim] at `stride`, likewise k and v
+  const float* k = nullptr;
+  const float* v = nullptr;
+  std::ptrdiff_t stride = 0;
+  const float* decay = nullptr;  // [tokens] e^g
+  const float* beta = nullptr;   // [tokens] after the sigmoid
+  float* state = nullptr;        // [value_dim / kStateColumns][key_dim][kStateColumns]
+  Rows out;                      // [tokens, value_dim]
+  int tokens = 0;
+  int key_dim = 0;
+  int value_dim = 0;
+};
+inline constexpr int kStateColumns = 16;
+
+// Of `count` logits: the largest, the sum of exp(scale * (logit - largest)), and whether all are
+// finite.
+struct LogitBlock {
+  float largest = 0;
+  float sum = 0;
+  bool finite = true;
+};
+
+struct Kernels {
+  ProductKernels f32;
+  ProductKernels bf16;
+
+  void (*rms_norm)(float* out, const float* x, const float* weight, int width, float eps,
+                   float centre);
+  void (*gated_norm)(float* out, const float* x, const float* gate, const float* weight, int width,
+                     float eps);
+  // Halves (x[j], x[half + j]) turned by cosines [half] and sines [half].
+  void (*rope)(float* x, const float* cosines, const float* sines, int half);
+  void (*silu_mul)(float* out, const float* gate, const float* up, int width);
+  void (*sigmoid_gate)(float* out, const float* gate, int width);
+  // out = silu(sum over t of weight.row(t) * inputs[t]); the last tap meets the newest input.
+  void (*conv)(float* out, const float* const* inputs, Rows weight, int taps, int channels);
+
+  void (*attention_f32)(const AttentionHead& head, float* scratch);
+  void (*attention_bf16)(const AttentionHead& head, float* scratch);
+  void (*delta)(const DeltaHead& head, float* scratch);
+
+  LogitBlock (*logit_block)(const float* logits, int count, float scale);
+  // The sum of exp(scale * (logit - largest)), and the terms themselves.
+  float (*exp_terms)(float* terms, const float* logits, int count, float scale, float largest);
+};
+
+// Floats of scratch that attention and delta want.
+inline constexpr int attention_scratch(int group, int width) {
+  return (group + 16) * (3 * round_up(width, kPanel) + 4 * kPanel + 16);
+}
+inline constexpr int delta_scratch(int key_dim) {
+  return 16 * 2 * key_dim;
+}
+
+const Kernels& generic_kernels();
+const Kernels& avx2_kernels();
+const Kernels& avx512_kernels();
+const Kernels& avx512_bf16_kernels();
+const Kernels& amx_kernels();
+
+}  // namespace counterbeam

@@ -1,0 +1,137 @@
+#include "backend/cpu/packing.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "base/error.h"
+
+namespace counterbeam {
+namespace {
+
+// One row of the stacked parts.
+struct SourceRow {
+  DType dtype = DType::F32;
+  const std::byte* data = nullptr;
+};
+
+std::vector<SourceRow> source_rows(std::span<const TensorView> parts) {
+  std::vector<SourceRow> rows;
+  for (const TensorView& part : parts) {
+    if (part.shape.rank() != 2 || part.shape[1] != parts[0].shape[1]) {
+      bad_input("weights of shape {} cannot be stacked under weights of shape {}",
+                part.shape.to_string(), parts[0].shape.to_string());
+    }
+    if (!converts_to_f32(part.dtype)) {
+      bad_input("weights of dtype {} cannot be used; convert them to BF16, F16 or F32",
+                name_of(part.dtype));
+    }
+    for (std::int64_t i = 0; i < part.shape[0]; ++i) rows.push_back({part.dtype, part.row(i).data});
+  }
+  return rows;
+}
+
+constexpr int kChunk = 256;  // inputs of a panel that are turned at once, a few cache lines a row
+
+void chunk_to_f32(float* out, const SourceRow& row, int first, int count) {
+  to_f32(row.dtype, row.data + static_cast<std::size_t>(first) * bytes_of(row.dtype),
+         {out, static_cast<std::size_t>(count)});
+}
+
+// Pairs of inputs of up to kPanel rows, [rows][kChunk / 2] to [kChunk / 2][kPanel].
+void turn_pairs(std::uint32_t* out, const std::uint32_t* pairs, int rows, int count) {
+  for (int first = 0; first < count; first += 16) {
+    const int last = std::min(first + 16, count);
+    for (int r = 0; r < rows; ++r) {
+      const std::uint32_t* from = pairs + r * (kChunk / 2);
+      for (int j = first; j < last; ++j) out[j * kPanel + r] = from[j];
+    }
+  }
+}
+
+void pack_panel_bf16(std::byte* to, std::span<const SourceRow> rows, int width) {
+  alignas(64) std::uint32_t pairs[kPanel * kChunk / 2];
+  float numbers[kChunk];
+  auto* out = reinterpret_cast<std::uint32_t*>(to);
+  const int count = static_cast<int>(rows.size());
+  for (int first = 0; first < width; first += kChunk) {
+    const int inputs = std::min(kChunk, width - first);
+    for (int r = 0; r < count; ++r) {
+      auto* halves = reinterpret_cast<std::uint16_t*>(pairs + r * (kChunk / 2));
+      if (rows[r].dtype == DType::BF16) {
+        std::memcpy(halves, rows[r].data + std::size_t(first) * 2, std::size_t(inputs) * 2);
+      } else {
+        chunk_to_f32(numbers, rows[r], first, inputs);
+        for (int i = 0; i < inputs; ++i) halves[i] = to_bf16(numbers[i]);
+      }
+      if (inputs % 2 != 0) halves[inputs] = 0;
+    }
+    turn_pairs(out + first / 2 * kPanel, pairs, count, (inputs + 1) / 2);
+  }
+}
+
+void pack_panel_f32(std::byte* to, std::span<const SourceRow> rows, int width) {
+  float numbers[kPanel * kChunk];
+  auto* out = reinterpret_cast<float*>(to);
+  const int count = static_cast<int>(rows.size());
+  for (int first = 0; first < width; first += kChunk) {
+    const int inputs = std::min(kChunk, width - first);
+    for (int r = 0; r < count; ++r) chunk_to_f32(numbers + r * kChunk, rows[r], first, inputs);
+    for (int i = 0; i < inputs; ++i) {
+      for (int r = 0; r < count; ++r) out[(first + i) * kPanel + r] = numbers[r * kChunk + i];
+    }
+  }
+}
+
+}  // namespace
+
+const float* CpuVector::by_tap(int taps) const {
+  if (by_tap_.empty()) {
+    const int channels = size / taps;
+    by_tap_.resize(values.size());
+    for (int c = 0; c < channels; ++c) {
+      for (int t = 0; t < taps; ++t) by_tap_[t * channels + c] = values[c * taps + t];
+    }
+  }
+  return by_tap_.data();
+}
+
+std::unique_ptr<CpuMatrix> pack_matrix(std::span<const TensorView> parts, Precision precision,
+                                       ThreadPool& pool) {
+  CB_CHECK(!parts.empty());
+  const std::vector<SourceRow> rows = source_rows(parts);
+  auto matrix = std::make_unique<CpuMatrix>();
+  matrix->out = static_cast<int>(rows.size());
+  matrix->in = static_cast<int>(parts[0].shape[1]);
+  matrix->precision = precision;
+  matrix->depth = round_up(matrix->in, kDepthStep);
+  const std::size_t panel_bytes = matrix->panel_bytes();
+  matrix->panels = Memory(panel_bytes * static_cast<std::size_t>(matrix->panel_count()));
+  pool.split(matrix->panel_count(), 1, [&](int begin, int end) {
+    for (int panel = begin; panel < end; ++panel) {
+      const std::size_t first = std::size_t(panel) * kPanel;
+      const auto here =
+          std::span(rows).subspan(first, std::min<std::size_t>(kPanel, rows.size() - first));
+      std::byte* to = matrix->panels.data() + std::size_t(panel) * panel_bytes;
+      if (precision == Precision::Bf16) {
+        pack_panel_bf16(to, here, matrix->in);
+      } else {
+        pack_panel_f32(to, here, matrix->in);
+      }
+    }
+  });
+  return matrix;
+}
+
+void unpack_row(float* out, const CpuMatrix& matrix, int row) {
+  const std::byte* panel = matrix.panels.data() + std::size_t(row / kPanel) * matrix.panel_bytes();
+  const int column = row % kPanel;
+  if (matrix.precision == Precision::F32) {
+    const auto* from = reinterpret_cast<const float*>(panel) + column;
+    for (int i = 0; i < matrix.in; ++i) out[i] = from[i * kPanel];
+  } else {
+    const auto* from = reinterpret_cast<const std::uint16_t*>(panel) + 2 * column;
+    for (int i = 0; i < matrix.in; ++i) out[i] = from_bf16(from[i / 2 * 2 * kPanel + i % 2]);
+  }
+}
+
+}  // namespace counterbeam

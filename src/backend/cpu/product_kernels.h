@@ -1,0 +1,239 @@
+// Products of packed rows with panels of weights, over any of the vector types. An output is the
+// sum over the depth in ascending order, one multiply-add after the other, in a lane of its own:
+// the same bits for one row as for a thousand.
+#pragma once
+
+#include "backend/cpu/kernels.h"
+
+namespace counterbeam {
+
+// Sums of R rows and the columns of two vectors. `a` holds the R rows interleaved.
+template <typename S, int R>
+struct Sums {
+  static constexpr int kColumns = 2 * S::kWidth;
+  typename S::F sum[R][2];
+
+  void clear() {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = S::zero();
+  }
+  void step(typename S::F x, typename S::F w0, typename S::F w1, int r) {
+    sum[r][0] = S::fma(x, w0, sum[r][0]);
+    sum[r][1] = S::fma(x, w1, sum[r][1]);
+  }
+};
+
+// float32 weights: a step is one input, [R] floats against [kPanel] weights.
+template <typename S>
+struct F32Weights {
+  using Input = float;
+  using Weight = float;
+  static constexpr int kInputs = 1;  // of a step
+  static constexpr int kInputWords = 1;
+
+  template <int R>
+  static void step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+    const auto w0 = S::load(w), w1 = S::load(w + S::kWidth);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) sums.step(S::set1(a[r]), w0, w1, r);
+  }
+};
+
+// bf16 weights: a step is a pair of inputs. Without a product of pairs the inputs are floats
+// (rounded to bf16), first the R lower ones, then the R upper ones.
+template <typename S, bool kDotsPairs = S::kDotsPairs>
+struct Bf16Weights {
+  using Input = float;
+  using Weight = std::uint32_t;
+  static constexpr int kInputs = 2;
+  static constexpr int kInputWords = 2;
+
+  template <int R>
+  static void step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+    const auto w0 = S::lower(w), w1 = S::lower(w + S::kWidth);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) sums.step(S::set1(a[r]), w0, w1, r);
+    const auto u0 = S::upper(w), u1 = S::upper(w + S::kWidth);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) sums.step(S::set1(a[R + r]), u0, u1, r);
+  }
+  // The lower inputs of the pair alone.
+  template <int R>
+  static void half_step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+    const auto w0 = S::lower(w), w1 = S::lower(w + S::kWidth);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) sums.step(S::set1(a[r]), w0, w1, r);
+  }
+};
+
+template <typename S>
+struct Bf16Weights<S, true> {
+  using Input = std::uint32_t;
+  using Weight = std::uint32_t;
+  static constexpr int kInputs = 2;
+  static constexpr int kInputWords = 1;
+
+  template <int R>
+  static void dot(Sums<S, R>& sums, const Input* a, typename S::Pairs w0, typename S::Pairs w1) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      const auto x = S::set1_pairs(a[r]);
+      sums.sum[r][0] = S::dot(sums.sum[r][0], x, w0);
+      sums.sum[r][1] = S::dot(sums.sum[r][1], x, w1);
+    }
+  }
+  template <int R>
+  static void step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+    dot(sums, a, S::load_pairs(w), S::load_pairs(w + S::kWidth));
+  }
+  template <int R>
+  static void half_step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+    dot(sums, a, S::lower_only(S::load_pairs(w)), S::lower_only(S::load_pairs(w + S::kWidth)));
+  }
+};
+
+// Calls f.template operator()<R>() for the R that equals `rows`, at most S::kRows.
+template <typename S, int R = S::kRows, typename F>
+inline void with_rows(int rows, F&& f) {
+  if constexpr (R > 1) {
+    if (rows != R) return with_rows<S, R - 1>(rows, f);
+  }
+  f.template operator()<R>();
+}
+
+// The rows of a product are cut into blocks of nearly equal size, none above S::kRows.
+template <typename S>
+struct RowBlocks {
+  static int count(int rows) { return (rows + S::kRows - 1) / S::kRows; }
+  static int first(int block, int rows) {
+    return static_cast<int>(static_cast<std::int64_t>(rows) * block / count(rows));
+  }
+};
+
+template <typename S, typename W>
+struct ProductLoops {
+  using Input = typename W::Input;
+  using Weight = typename W::Weight;
+  using Blocks = RowBlocks<S>;
+
+  static std::size_t packed_bytes(int rows, int depth) {
+    return static_cast<std::size_t>(rows) * input_words(depth) * sizeof(Input);
+  }
+  static int blocks(int rows) { return Blocks::count(rows); }
+
+  static void pack(void* to, Rows x, int rows, int width, int depth, int first_block,
+                   int last_block) {
+    for (int block = first_block; block < last_block; ++block) {
+      const int first = Blocks::first(block, rows), last = Blocks::first(block + 1, rows);
+      Input* out = static_cast<Input*>(to) + first * input_words(depth);
+      for (int row = first; row < last; ++row)
+        pack_row(out + (row - first), last - first, x.row(row), width, depth);
+    }
+  }
+
+  static void multiply(const Product& p, int first_panel, int last_panel) {
+    const int blocks = Blocks::count(p.rows);
+    // While a panel is worked on, the next one is fetched, a part by every block.
+    const int lines = blocks > 8 ? 1 : 8 / blocks;
+    for (int panel = first_panel; panel < last_panel; ++panel) {
+      const Weight* weights = panel_of(p, panel);
+      const char* next = reinterpret_cast<const char*>(panel_of(p, panel + 1));
+      for (int block = 0; block < blocks; ++block) {
+        const int first = Blocks::first(block, p.rows), last = Blocks::first(block + 1, p.rows);
+        const int fetched = block < 8 ? lines : 0;
+        with_rows<S>(last - first,
+                     [&]<int R>() { multiply_block<R>(p, panel, first, weights, next, fetched); });
+        next += static_cast<std::ptrdiff_t>(p.depth / W::kInputs / 4) * fetched * 64;
+      }
+    }
+  }
+
+ private:
+  static std::ptrdiff_t input_words(int depth) {
+    return static_cast<std::ptrdiff_t>(depth / W::kInputs) * W::kInputWords;
+  }
+  static const Weight* panel_of(const Product& p, int panel) {
+    return static_cast<const Weight*>(p.weights) +
+           static_cast<std::ptrdiff_t>(panel) * (p.depth / W::kInputs) * kPanel;
+  }
+
+  static void pack_row(Input* out, int step, const float* x, int width, int depth) {
+    constexpr int kWidth = S::kWidth;
+    for (int k = 0; k < depth; k += kWidth) {
+      const auto values = k + kWidth <= width ? S::load(x + k) : S::load_part(x + k, width - k);
+      if constexpr (W::kInputs == 1) {
+        alignas(64) float plain[kWidth];
+        S::store(plain, values);
+        for (int i = 0; i < kWidth; ++i) out[static_cast<std::ptrdiff_t>(k + i) * step] = plain[i];
+      } else if constexpr (W::kInputWords == 2) {
+        alignas(64) float rounded[kWidth];
+        S::store(rounded, S::round_bf16(values));
+        for (int i = 0; i < kWidth; ++i)
+          out[static_cast<std::ptrdiff_t>(k + i) * step] = rounded[i];
+      } else {
+        alignas(64) std::uint16_t rounded[kWidth];
+        S::store_bf16(rounded, values);
+        for (int i = 0; i < kWidth / 2; ++i) {
+          std::uint32_t pair;
+          __builtin_memcpy(&pair, rounded + 2 * i, sizeof pair);
+          out[static_cast<std::ptrdiff_t>(k / 2 + i) * step] = pair;
+        }
+      }
+    }
+  }
+
+  template <int R>
+  static void multiply_block(const Product& p, int panel, int first_row, const Weight* weights,
+                             const char* next, int fetched) {
+    const Input* inputs = static_cast<const Input*>(p.inputs) + first_row * input_words(p.depth);
+    const int groups = p.depth / W::kInputs / 4;
+    for (int column = 0; column < kPanel; column += Sums<S, R>::kColumns) {
+      Sums<S, R> sums;
+      sums.clear();
+      const Input* a = inputs;
+      const Weight* w = weights + column;
+      for (int group = 0; group < groups; ++group) {
+        for (int line = 0; line < fetched; ++line, next += 64) __builtin_prefetch(next, 0, 2);
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+          W::step(sums, a, w);
+          a += R * W::kInputWords;
+          w += kPanel;
+        }
+      }
+      fetched = 0;  // the second half of a panel finds it under way
+      finish(p, sums, first_row, panel * kPanel + column);
+    }
+  }
+
+  template <int R>
+  static void finish(const Product& p, const Sums<S, R>& sums, int first_row, int column) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      float* out = p.out.row(first_row + r) + column;
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half, out += S::kWidth) {
+        const int at = column + half * S::kWidth;
+        const int left = p.columns - at;
+        if (left <= 0) break;
+        auto value = sums.sum[r][half];
+        if (left >= S::kWidth) {
+          if (p.bias) value = S::add(value, S::load(p.bias + at));
+          S::store(out, p.add ? S::add(S::load(out), value) : value);
+        } else {
+          if (p.bias) value = S::add(value, S::load_part(p.bias + at, left));
+          if (p.add) value = S::add(S::load_part(out, left), value);
+          S::store_part(out, left, value);
+        }
+      }
+    }
+  }
+};
+
+template <typename S, typename W>
+constexpr ProductKernels product_kernels() {
+  using Loops = ProductLoops<S, W>;
+  return {Loops::packed_bytes, Loops::blocks, Loops::pack, Loops::multiply};
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,31 @@
+// Cosines and sines of the positions seen so far, made once per position.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "backend/ops.h"
+
+namespace counterbeam {
+
+class RopeTable {
+ public:
+  explicit RopeTable(const Rope& rope) : rope_(rope) {}
+
+  bool is_of(const Rope& rope) const {
+    return rope_.scale == rope.scale && rope_.inverse_frequency == rope.inverse_frequency;
+  }
+  // Makes what `at` will be asked for. Not to be called beside it.
+  void prepare(int position);
+  // Cosines [half], then sines [half]. REQUIRES a prepared position.
+  const float* at(int position) const;
+
+ private:
+  static constexpr int kBlock = 64;  // positions
+  std::size_t row() const { return 2 * rope_.inverse_frequency.size(); }
+
+  Rope rope_;
+  std::vector<std::unique_ptr<float[]>> blocks_;
+};
+
+}  // namespace counterbeam

@@ -1,0 +1,137 @@
+// Norms, rotations, gates and the causal convolution of one row, over any of the vector types.
+#pragma once
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/vector_math.h"
+
+namespace counterbeam {
+
+// f(index, lanes) for every vector of [0, width); lanes < S::kWidth in the last one only.
+template <typename S, typename F>
+inline void for_vectors(int width, F&& f) {
+  int i = 0;
+  for (; i + S::kWidth <= width; i += S::kWidth) f(i, S::kWidth);
+  if (i < width) f(i, width - i);
+}
+
+template <typename S>
+inline typename S::F load_lanes(const float* from, int lanes) {
+  return lanes == S::kWidth ? S::load(from) : S::load_part(from, lanes);
+}
+
+template <typename S>
+inline void store_lanes(float* to, int lanes, typename S::F x) {
+  if (lanes == S::kWidth) {
+    S::store(to, x);
+  } else {
+    S::store_part(to, lanes, x);
+  }
+}
+
+template <typename S>
+struct RowLoops {
+  using F = typename S::F;
+
+  static float sum_of_squares(const float* x, int width) {
+    F sums[4] = {S::zero(), S::zero(), S::zero(), S::zero()};
+    int i = 0;
+    for (; i + 4 * S::kWidth <= width; i += 4 * S::kWidth) {
+#pragma GCC unroll 4
+      for (int j = 0; j < 4; ++j) {
+        const F value = S::load(x + i + j * S::kWidth);
+        sums[j] = S::fma(value, value, sums[j]);
+      }
+    }
+    for (; i < width; i += S::kWidth) {
+      const F value = i + S::kWidth <= width ? S::load(x + i) : S::load_part(x + i, width - i);
+      sums[0] = S::fma(value, value, sums[0]);
+    }
+    return S::sum(S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3])));
+  }
+
+  static float inverse_rms(const float* x, int width, float eps) {
+    return 1.0f / __builtin_sqrtf(sum_of_squares(x, width) / static_cast<float>(width) + eps);
+  }
+
+  static void rms_norm(float* out, const float* x, const float* weight, int width, float eps,
+                       float centre) {
+    const F scale = S::set1(inverse_rms(x, width, eps)), offset = S::set1(centre);
+    for_vectors<S>(width, [&](int i, int lanes) {
+      const F w = S::add(offset, load_lanes<S>(weight + i, lanes));
+      store_lanes<S>(out + i, lanes, S::mul(S::mul(load_lanes<S>(x + i, lanes), scale), w));
+    });
+  }
+
+  static void gated_norm(float* out, const float* x, const float* gate, const float* weight,
+                         int width, float eps) {
+    const F scale = S::set1(inverse_rms(x, width, eps));
+    for_vectors<S>(width, [&](int i, int lanes) {
+      const F normed =
+          S::mul(S::mul(load_lanes<S>(x + i, lanes), scale), load_lanes<S>(weight + i, lanes));
+      store_lanes<S>(out + i, lanes, S::mul(normed, silu_of<S>(load_lanes<S>(gate + i, lanes))));
+    });
+  }
+
+  static void rope(float* x, const float* cosines, const float* sines, int half) {
+    for_vectors<S>(half, [&](int i, int lanes) {
+      const F a = load_lanes<S>(x + i, lanes), b = load_lanes<S>(x + half + i, lanes);
+      const F c = load_lanes<S>(cosines + i, lanes), s = load_lanes<S>(sines + i, lanes);
+      store_lanes<S>(x + i, lanes, S::sub(S::mul(a, c), S::mul(b, s)));
+      store_lanes<S>(x + half + i, lanes, S::add(S::mul(b, c), S::mul(a, s)));
+    });
+  }
+
+  static void silu_mul(float* out, const float* gate, const float* up, int width) {
+    for_vectors<S>(width, [&](int i, int lanes) {
+      const F gated = silu_of<S>(load_lanes<S>(gate + i, lanes));
+      store_lanes<S>(out + i, lanes, S::mul(gated, load_lanes<S>(up + i, lanes)));
+    });
+  }
+
+  static void sigmoid_gate(float* out, const float* gate, int width) {
+    for_vectors<S>(width, [&](int i, int lanes) {
+      const F share = sigmoid_of<S>(load_lanes<S>(gate + i, lanes));
+      store_lanes<S>(out + i, lanes, S::mul(load_lanes<S>(out + i, lanes), share));
+    });
+  }
+
+  static void conv(float* out, const float* const* inputs, Rows weight, int taps, int channels) {
+    for_vectors<S>(channels, [&](int i, int lanes) {
+      F sum = S::zero();
+      for (int t = 0; t < taps; ++t) {
+        const F w = load_lanes<S>(weight.row(t) + i, lanes);
+        sum = S::fma(load_lanes<S>(inputs[t] + i, lanes), w, sum);
+      }
+      store_lanes<S>(out + i, lanes, silu_of<S>(sum));
+    });
+  }
+
+  static LogitBlock logit_block(const float* logits, int count, float scale) {
+    const F lowest = S::set1(-3.0e38f);
+    F top = lowest, zeros = S::zero();
+    for_vectors<S>(count, [&](int i, int lanes) {
+      const F value = load_lanes<S>(logits + i, lanes);
+      zeros = S::fma(value, S::zero(), zeros);  // NaN once a logit is not finite
+      top = S::max(S::first(lanes, value, lowest), top);
+    });
+    LogitBlock block;
+    block.largest = S::largest(top);
+    block.finite = S::sum(zeros) == 0.0f;
+    block.sum = exp_terms(nullptr, logits, count, scale, block.largest);
+    return block;
+  }
+
+  static float exp_terms(float* terms, const float* logits, int count, float scale, float largest) {
+    const F top = S::set1(largest), factor = S::set1(scale);
+    F sum = S::zero();
+    for_vectors<S>(count, [&](int i, int lanes) {
+      const F value = S::sub(load_lanes<S>(logits + i, lanes), top);
+      const F term = S::first(lanes, exp_of<S>(S::mul(value, factor)), S::zero());
+      if (terms) store_lanes<S>(terms + i, lanes, term);
+      sum = S::add(sum, term);
+    });
+    return S::sum(sum);
+  }
+};
+
+}  // namespace counterbeam

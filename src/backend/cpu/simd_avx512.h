@@ -1,0 +1,92 @@
+// Sixteen floats of AVX-512 (F, BW, DQ, VL); Avx512Bf16Simd adds the product of bf16 pairs.
+// Include only from files compiled for them.
+#pragma once
+
+#include <immintrin.h>
+
+#include <cstdint>
+
+namespace counterbeam {
+
+struct Avx512Simd {
+  static constexpr int kWidth = 16;
+  static constexpr int kRows = 12;
+  static constexpr bool kDotsPairs = false;
+  using F = __m512;
+
+  static __mmask16 lanes_below(int count) {
+    return static_cast<__mmask16>(count >= 16 ? 0xffff : (1 << (count < 0 ? 0 : count)) - 1);
+  }
+
+  static F zero() { return _mm512_setzero_ps(); }
+  static F set1(float x) { return _mm512_set1_ps(x); }
+  static F load(const float* from) { return _mm512_loadu_ps(from); }
+  static void store(float* to, F x) { _mm512_storeu_ps(to, x); }
+  static F load_part(const float* from, int count) {
+    return _mm512_maskz_loadu_ps(lanes_below(count), from);
+  }
+  static void store_part(float* to, int count, F x) {
+    _mm512_mask_storeu_ps(to, lanes_below(count), x);
+  }
+  static F first(int count, F a, F b) { return _mm512_mask_blend_ps(lanes_below(count), b, a); }
+
+  static F add(F a, F b) { return _mm512_add_ps(a, b); }
+  static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
+  static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
+  static F div(F a, F b) { return _mm512_div_ps(a, b); }
+  static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
+  static F max(F a, F b) { return _mm512_max_ps(a, b); }
+  static F min(F a, F b) { return _mm512_min_ps(a, b); }
+  static F zero_below(F x, F key, F low) {
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(key, low, _CMP_NLT_UQ), x);
+  }
+  static F round(F x) {
+    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+  }
+  static F scale(F x, F n) { return _mm512_scalef_ps(x, n); }
+  static float sum(F x) { return _mm512_reduce_add_ps(x); }
+  static float largest(F x) { return _mm512_reduce_max_ps(x); }
+
+  static __m512i rounded_bits(F x) {
+    const __m512i bits = _mm512_castps_si512(x);
+    const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    const __m512i near = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff)));
+    const __mmask16 nan = _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q);
+    return _mm512_mask_mov_epi32(near, nan, _mm512_set1_epi32(0x7fc00000));
+  }
+  static void store_bf16(std::uint16_t* to, F x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to),
+                        _mm512_cvtepi32_epi16(_mm512_srli_epi32(rounded_bits(x), 16)));
+  }
+  static F round_bf16(F x) {
+    return _mm512_castsi512_ps(
+        _mm512_and_si512(rounded_bits(x), _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+  }
+  static F lower(const std::uint32_t* pairs) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_loadu_si512(pairs), 16));
+  }
+  static F upper(const std::uint32_t* pairs) {
+    return _mm512_castsi512_ps(_mm512_and_si512(_mm512_loadu_si512(pairs),
+                                                _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
+  }
+};
+
+#ifdef __AVX512BF16__
+struct Avx512Bf16Simd : Avx512Simd {
+  static constexpr bool kDotsPairs = true;
+  using Pairs = __m512i;
+
+  static Pairs load_pairs(const std::uint32_t* from) { return _mm512_loadu_si512(from); }
+  static Pairs set1_pairs(std::uint32_t pair) { return _mm512_set1_epi32(static_cast<int>(pair)); }
+  static Pairs lower_only(Pairs pairs) {
+    return _mm512_and_si512(pairs, _mm512_set1_epi32(0xffff));
+  }
+  // sum + x.upper * w.upper + x.lower * w.lower
+  static F dot(F sum, Pairs x, Pairs w) { return _mm512_dpbf16_ps(sum, (__m512bh)x, (__m512bh)w); }
+  static void store_bf16(std::uint16_t* to, F x) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(to), (__m256i)_mm512_cvtneps_pbh(x));
+  }
+};
+#endif
+
+}  // namespace counterbeam

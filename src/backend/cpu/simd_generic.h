@@ -1,0 +1,116 @@
+// Eight floats as plain C++: what machines without AVX2 run, and the meaning of every operation
+// of the vector types (simd_avx2.h and simd_avx512.h have the same names). A file that includes
+// one of the others is compiled for that instruction set; nothing here may be shared with it but
+// what is inlined, so the kernels are templates over the vector type.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <cstring>
+
+namespace counterbeam {
+
+struct GenericSimd {
+  static constexpr int kWidth = 8;
+  static constexpr int kRows = 4;            // rows of one product block
+  static constexpr bool kDotsPairs = false;  // has a bf16 product
+  struct F {
+    float v[kWidth];
+  };
+
+  template <typename Op>
+  static F map(Op op) {
+    F out;
+    for (int i = 0; i < kWidth; ++i) out.v[i] = op(i);
+    return out;
+  }
+
+  static F zero() { return set1(0); }
+  static F set1(float x) {
+    return map([&](int) { return x; });
+  }
+  static F load(const float* from) {
+    return map([&](int i) { return from[i]; });
+  }
+  static void store(float* to, F x) { std::memcpy(to, x.v, sizeof x.v); }
+  // The first `count` lanes; the others are zero.
+  static F load_part(const float* from, int count) {
+    return map([&](int i) { return i < count ? from[i] : 0.0f; });
+  }
+  static void store_part(float* to, int count, F x) {
+    for (int i = 0; i < kWidth && i < count; ++i) to[i] = x.v[i];
+  }
+  // Lanes below `count` from a, the others from b.
+  static F first(int count, F a, F b) {
+    return map([&](int i) { return i < count ? a.v[i] : b.v[i]; });
+  }
+
+  static F add(F a, F b) {
+    return map([&](int i) { return a.v[i] + b.v[i]; });
+  }
+  static F sub(F a, F b) {
+    return map([&](int i) { return a.v[i] - b.v[i]; });
+  }
+  static F mul(F a, F b) {
+    return map([&](int i) { return a.v[i] * b.v[i]; });
+  }
+  static F div(F a, F b) {
+    return map([&](int i) { return a.v[i] / b.v[i]; });
+  }
+  static F fma(F a, F b, F c) {  // a * b + c
+    return map([&](int i) { return a.v[i] * b.v[i] + c.v[i]; });
+  }
+  // b where either is not a number.
+  static F max(F a, F b) {
+    return map([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+  }
+  static F min(F a, F b) {
+    return map([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; });
+  }
+  // x where x >= low, else 0.
+  static F zero_below(F x, F key, F low) {
+    return map([&](int i) { return key.v[i] < low.v[i] ? 0.0f : x.v[i]; });
+  }
+  // REQUIRES |x| < 2^22.
+  static F round(F x) {
+    constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: what is left of x has no fraction
+    return map([&](int i) { return (x.v[i] + kShift) - kShift; });
+  }
+  // x * 2^n for whole n in [-126, 127].
+  static F scale(F x, F n) {
+    return map([&](int i) {
+      const int exponent = static_cast<int>(n.v[i]) + 127;
+      return x.v[i] * std::bit_cast<float>(static_cast<std::uint32_t>(exponent) << 23);
+    });
+  }
+  static float sum(F x) {
+    return ((x.v[0] + x.v[4]) + (x.v[2] + x.v[6])) + ((x.v[1] + x.v[5]) + (x.v[3] + x.v[7]));
+  }
+  static float largest(F x) {
+    float best = x.v[0];
+    for (int i = 1; i < kWidth; ++i) best = x.v[i] > best ? x.v[i] : best;
+    return best;
+  }
+
+  // Rounded to bf16, nearest even; a NaN stays one.
+  static std::uint16_t bf16(float x) {
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    if ((bits & 0x7fffffffu) > 0x7f800000u) return 0x7fc0;
+    return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+  }
+  static void store_bf16(std::uint16_t* to, F x) {
+    for (int i = 0; i < kWidth; ++i) to[i] = bf16(x.v[i]);
+  }
+  static F round_bf16(F x) {
+    return map([&](int i) { return std::bit_cast<float>(std::uint32_t{bf16(x.v[i])} << 16); });
+  }
+  // Pairs of bf16, a column each: the lower and the upper one as float.
+  static F lower(const std::uint32_t* pairs) {
+    return map([&](int i) { return std::bit_cast<float>(pairs[i] << 16); });
+  }
+  static F upper(const std::uint32_t* pairs) {
+    return map([&](int i) { return std::bit_cast<float>(pairs[i] & 0xffff0000u); });
+  }
+};
+
+}  // namespace counterbeam

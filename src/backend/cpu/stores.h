@@ -1,0 +1,57 @@
+// Keys, values and recurrent states in the layouts the kernels read (kernels.h).
+//   keys and values  [page][layer][head][keys | values], a panel of kPageTokens columns and
+//                    panels of kPanel columns; float32 or bf16
+//   states           [slot][layer][conv: taps - 1, channels | head][strip][key_dim][kStateColumns]
+#pragma once
+
+#include "backend/cpu/kernels.h"
+#include "backend/cpu/memory.h"
+#include "backend/ops.h"
+
+namespace counterbeam {
+
+static_assert(kPageTokens == kPanel);
+
+class CpuKv : public KvStore {
+ public:
+  CpuKv(const KvShape& shape, int pages, Precision precision);
+
+  static std::ptrdiff_t page_bytes(const KvShape& shape, Precision precision);
+
+  const KvShape& shape() const { return shape_; }
+  std::ptrdiff_t page_bytes() const { return page_bytes_; }
+  // Of one head in page 0.
+  const std::byte* keys(int layer, int head) const {
+    return memory_.data() + (std::ptrdiff_t{layer} * shape_.heads + head) * 2 * half_bytes_;
+  }
+  void copy_page(PageId from, PageId to);
+  // Writes the keys and values [heads, head_dim] of one token.
+  void put(int layer, PageId page, int slot, const float* k, const float* v);
+
+ private:
+  KvShape shape_;
+  Precision precision_;
+  std::ptrdiff_t half_bytes_, page_bytes_;
+  Memory memory_;
+};
+
+class CpuStates : public StateStore {
+ public:
+  CpuStates(const StateShape& shape, int slots);
+
+  static std::size_t slot_bytes(const StateShape& shape);
+
+  const StateShape& shape() const { return shape_; }
+  // [conv_width - 1, channels], oldest first.
+  float* conv(StateId slot, int layer) const;
+  float* head(StateId slot, int layer, int value_head) const;
+  void copy(StateId from, StateId to);
+  void clear(StateId slot);
+
+ private:
+  StateShape shape_;
+  std::size_t layer_floats_;
+  Memory memory_;
+};
+
+}  // namespace counterbeam
