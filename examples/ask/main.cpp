@@ -11,7 +11,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   try {
-    const auto model = counterbeam::Model::load(argv[1]);
+    const auto model = counterbeam::LanguageModel::load(argv[1]);
     for (const char* method : {"beam:max-tokens=256", "cbs:steer=0.7:max-tokens=256"}) {
       counterbeam::AskOptions options;
       options.method = method;

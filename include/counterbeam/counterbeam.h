@@ -1,10 +1,10 @@
 // Counterbeam's public interface: load a model, ask it, score an answer.
 //
-//     auto model = counterbeam::Model::load("models/tiny-dense");
+//     auto model = counterbeam::LanguageModel::load("models/tiny-dense");
 //     std::cout << model.ask("What is 3 * (4 + 5)?").text << "\n";
 //
 // Bad input and failed I/O throw std::runtime_error with a message that says what is wrong, where,
-// and what to do. A Model may be asked from many threads at once; the engine batches what they ask.
+// and what to do. A model may be asked from many threads at once; the engine batches what they ask.
 #pragma once
 
 #include <cstdint>
@@ -70,13 +70,13 @@ struct ScoreOptions {
   bool raw = false;
 };
 
-class Model {
+class LanguageModel {
  public:
   // A Hugging Face folder, or ORG/NAME in the local hub cache.
-  static Model load(const std::string& name, const LoadOptions& options = {});
-  ~Model();
-  Model(Model&&) noexcept;
-  Model& operator=(Model&&) noexcept;
+  static LanguageModel load(const std::string& name, const LoadOptions& options = {});
+  ~LanguageModel();
+  LanguageModel(LanguageModel&&) noexcept;
+  LanguageModel& operator=(LanguageModel&&) noexcept;
 
   Answer ask(const std::string& question, const AskOptions& options = {}) const;
   std::vector<TokenScore> score(const std::string& question, const std::string& answer,
@@ -84,7 +84,7 @@ class Model {
 
  private:
   struct Parts;
-  explicit Model(std::unique_ptr<Parts> parts);
+  explicit LanguageModel(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
 

@@ -1,0 +1,45 @@
+// A model ready to be asked: tokenizer, chat template and engine of one Hugging Face folder.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "counterbeam/counterbeam.h"
+#include "engine/engine.h"
+#include "search/contexts.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace counterbeam {
+
+class LoadedModel {
+ public:
+  // A folder or ORG/NAME; empty: the shipped model.
+  static LoadedModel load(const std::string& name, const LoadOptions& options);
+
+  Engine& engine() const { return *engine_; }
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const std::string& name() const { return name_; }
+
+  // The prompts of a question under the settings' contexts.
+  Prompts prompts(const Question& question, const Settings& settings) const;
+
+  // The text of an answer: control tokens left out.
+  std::string text(std::span<const TokenId> tokens) const;
+  // One token for people to look at, control tokens spelled out.
+  std::string token_text(TokenId token) const;
+
+ private:
+  LoadedModel(std::string name, Tokenizer tokenizer, std::optional<ChatTemplate> chat,
+              std::string chat_error, std::unique_ptr<Engine> engine);
+
+  std::string name_;
+  Tokenizer tokenizer_;
+  std::optional<ChatTemplate> chat_;
+  std::string chat_error_;  // why there is no chat template
+  std::unique_ptr<Engine> engine_;
+};
+
+}  // namespace counterbeam

@@ -1,0 +1,123 @@
+// The three prompts of a question: rendered by the model's own chat template and encoded so that
+// what a user writes never becomes a control token.
+#include "base/error.h"
+#include "search/contexts.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr std::string_view kSpace = " \t\n\r\f\v";
+
+std::string_view trimmed(std::string_view text) {
+  const auto first = text.find_first_not_of(kSpace);
+  if (first == text.npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
+}
+
+std::string joined(const std::vector<PromptPiece>& pieces) {
+  std::string text;
+  for (const PromptPiece& piece : pieces) text += piece.text;
+  return text;
+}
+
+// Rendered text around the user's message.
+struct Frame {
+  std::string before, after;
+};
+
+// Templates may trim a message, but must keep it whole.
+Frame frame_of(const std::string& rendered, std::string_view message, const ChatTemplate& chat,
+               std::string_view what) {
+  for (const std::string_view form : {message, trimmed(message)}) {
+    const auto place = rendered.rfind(form);
+    if (place != rendered.npos)
+      return {rendered.substr(0, place), rendered.substr(place + form.size())};
+  }
+  bad_input("{}: the chat template drops or changes {}; use another template, or --raw",
+            chat.name(), what);
+}
+
+class Renderer {
+ public:
+  Renderer(const Question& question, const ChatTemplate& chat) : question_(question), chat_(chat) {}
+
+  std::vector<PromptPiece> pieces(std::string_view message) const {
+    Json messages = Json::array();
+    if (!question_.system.empty())
+      messages.push_back({{"role", "system"}, {"content", question_.system}});
+    messages.push_back({{"role", "user"}, {"content", message}});
+    Json arguments = question_.template_arguments;
+    arguments["add_generation_prompt"] = true;
+    return chat_.render_pieces(messages, arguments);
+  }
+
+  // The rendered message with a context; the rest of the prompt must be that of the base prompt.
+  std::vector<PromptPiece> with(std::string_view message, const Frame& base,
+                                std::string_view context) const {
+    std::vector<PromptPiece> rendered = pieces(message);
+    const Frame frame =
+        frame_of(joined(rendered), message, chat_, fmt::format("the context \"{}\"", context));
+    if (frame.before != base.before || frame.after != base.after)
+      bad_input("{}: the chat template moves the context \"{}\" away from the question",
+                chat_.name(), context);
+    return rendered;
+  }
+
+  Frame base_frame(const std::vector<PromptPiece>& rendered) const {
+    const std::string text = joined(rendered);
+    const Frame frame = frame_of(text, question_.text, chat_, "the question");
+    if (text.find(trimmed(question_.system)) == text.npos)
+      bad_input("{}: the chat template drops the system message; put it into the question",
+                chat_.name());
+    return frame;
+  }
+
+ private:
+  const Question& question_;
+  const ChatTemplate& chat_;
+};
+
+std::vector<TokenId> encoded(const std::vector<PromptPiece>& pieces, const Tokenizer& tokenizer) {
+  std::vector<PromptPart> parts;
+  for (const PromptPiece& piece : pieces) parts.push_back({piece.text, piece.trusted});
+  return tokenizer.encode_parts(parts);
+}
+
+}  // namespace
+
+Prompts build_prompts(const Question& question, const Settings& settings, const ChatTemplate* chat,
+                      const Tokenizer& tokenizer) {
+  if (trimmed(question.text).empty()) bad_input("the question is empty");
+  std::optional<ContextPair> contexts;
+  if (uses_contexts(settings)) contexts = chosen_contexts(settings);
+  const auto message = [&](std::string_view context) {
+    return with_context(question.text, settings.joiner, context);
+  };
+  Prompts prompts;
+  if (question.raw) {
+    const EncodeOptions options{.special_in_text = false, .add_special_tokens = true};
+    prompts.base = tokenizer.encode(question.text, options);
+    if (contexts) {
+      prompts.positive = tokenizer.encode(message(contexts->positive), options);
+      prompts.negative = tokenizer.encode(message(contexts->negative), options);
+    }
+    return prompts;
+  }
+  CB_CHECK(chat);
+  const Renderer renderer(question, *chat);
+  const std::vector<PromptPiece> base = renderer.pieces(question.text);
+  const Frame frame = renderer.base_frame(base);
+  prompts.base = encoded(base, tokenizer);
+  if (contexts) {
+    const auto prompt = [&](const std::string& context) {
+      return encoded(renderer.with(message(context), frame, context), tokenizer);
+    };
+    prompts.positive = prompt(contexts->positive);
+    prompts.negative = prompt(contexts->negative);
+  }
+  return prompts;
+}
+
+}  // namespace counterbeam
