@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <system_error>
 
@@ -23,14 +24,18 @@ std::vector<fs::path> places_to_look() {
   return places;
 }
 
+// pyenv and the like put a shell script in the interpreter's place.
+bool is_program(const fs::path& file) {
+  char start[4] = {};
+  std::ifstream(file, std::ios::binary).read(start, sizeof start);
+  return std::string_view(start, sizeof start) == "\177ELF";
+}
+
 fs::path first_interpreter() {
   for (const fs::path& place : places_to_look()) {
     std::error_code absent;
     const fs::path real = fs::canonical(place / "python3", absent);
-    // pyenv and the like put a shell script there, which is no interpreter.
-    if (!absent && real.filename().string().starts_with("python3") &&
-        access(real.c_str(), X_OK) == 0)
-      return real;
+    if (!absent && access(real.c_str(), X_OK) == 0 && is_program(real)) return real;
   }
   return {};
 }
