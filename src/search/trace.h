@@ -1,5 +1,5 @@
 // The record of a search: every candidate of every block with its sums, score and fate. The JSON
-// form is described in docs/formats.md.
+// form is described in docs/search.md.
 #pragma once
 
 #include <functional>
