@@ -9,6 +9,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
@@ -103,13 +104,13 @@ struct Rope {
 
 // What is wanted of the logits of one row: a draw, or the log-probability of a given token.
 struct HeadJob {
-  int row = 0;         // of the hidden states
-  TokenId given = -1;  // >= 0: score this token
-  int follows = -1;    // >= 0: score the token that this (earlier) job draws
-  Sampling sampling;   // for a draw
-  DrawKey key;         // for a draw
-  std::span<const std::pair<int, float>> mix;  // draw from the sum of weight * log-probabilities
-                                               // of these rows instead of from `row` alone
+  int row = 0;          // of the hidden states
+  TokenId given = -1;   // >= 0: score this token
+  int follows = -1;     // >= 0: score the token that this (earlier) job draws
+  Sampling sampling{};  // for a draw
+  DrawKey key{};        // for a draw
+  std::span<const std::pair<int, float>> mix{};  // draw from the sum of weight * log-probabilities
+                                                 // of these rows instead of from `row` alone
   float plausibility = 0;  // with mix: only tokens with p >= plausibility * max p under `row`
   int vocab_limit = 0;     // > 0: only ids below are drawn (log-probabilities see all of them)
 };
@@ -136,6 +137,16 @@ class Ops {
   virtual int activation_bytes() const = 0;  // of one element of a Matrix
   // A step of up to this many rows costs about as much as a step of one: followers ride along then.
   virtual int cheap_rows() const { return 1; }
+  // Memory of one page and of one state; float32 unless a back end keeps them otherwise.
+  virtual std::int64_t page_bytes(const KvShape& shape) const {
+    return std::int64_t{2} * shape.layers * shape.heads * shape.head_dim * kPageTokens * 4;
+  }
+  virtual std::int64_t state_bytes(const StateShape& shape) const {
+    return std::int64_t{shape.layers} *
+           (std::int64_t{shape.value_heads} * shape.key_dim * shape.value_dim +
+            std::int64_t{shape.conv_width - 1} * shape.conv_channels()) *
+           4;
+  }
 
   // Weights. Parts are stacked along their first dimension, so that q, k, v are one product.
   virtual std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) = 0;

@@ -66,6 +66,7 @@ class CachedSequence {
   // Keeps the present state, so that truncate() can come back to this length. It costs a state as
   // soon as the sequence grows; nothing without recurrent layers.
   void snapshot();
+  void forget_snapshots() { drop_snapshots_beyond(-1); }
 
   // Whether truncate(length) is possible: any length without recurrent layers, else only 0, the
   // present length or one with a snapshot.

@@ -1,6 +1,7 @@
 // Engine: what a search is written against. Sequences are opened from prompts, extended by sampling
 // or scored on given tokens, forked and dropped; batching is the engine's work. Every call may be
-// made from any thread, blocks until done, and never changes its result with what else runs.
+// made from any thread, blocks until done, and never changes its result with what else runs. A call
+// that throws leaves its sequences as they were before it.
 //
 // A sequence is a list of tokens. All but the last of them are in the cache: the last one is fed
 // together with the next request, so opening, extending, scoring and forking compose freely.
@@ -61,15 +62,15 @@ struct Opened {
 };
 
 struct ExtendRequest {
-  Sequence* sequence = nullptr;      // sampled from; grows
-  std::vector<Sequence*> followers;  // read the same tokens under other prompts; grow alike
+  Sequence* sequence = nullptr;        // sampled from; grows
+  std::vector<Sequence*> followers{};  // read the same tokens under other prompts; grow alike
   int max_tokens = 0;
-  Sampling sampling;
-  DrawKey key;                // token i of the request is drawn at key.position + i
-  std::vector<TokenId> stop;  // a drawn token of these is kept and ends the request
+  Sampling sampling{};
+  DrawKey key{};                // token i of the request is drawn at key.position + i
+  std::vector<TokenId> stop{};  // a drawn token of these is kept and ends the request
   // Token-level mixtures: draw from the sum of mix[i] * log-probs, i = 0 the sequence, then the
   // followers. Empty: the sequence alone. Tokens below plausibility * max p (of the sequence) drop.
-  std::vector<float> mix;
+  std::vector<float> mix{};
   float plausibility = 0;
 };
 
@@ -79,11 +80,12 @@ struct Extension {
   std::vector<float> drawn_logprobs;  // under the distribution the tokens were drawn from
   std::vector<std::vector<float>> follower_logprobs;  // [followers][tokens], temperature 1
   bool stopped = false;                               // the last token is a stop token
+  bool full = false;  // fewer tokens than asked: the sequence or a follower reached max_length
 };
 
 struct ScoreRequest {
   Sequence* sequence = nullptr;  // grows by the tokens
-  std::span<const TokenId> tokens;
+  std::span<const TokenId> tokens{};
 };
 
 struct EngineInfo {

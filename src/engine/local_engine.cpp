@@ -1,0 +1,221 @@
+#include "engine/local_engine.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/error.h"
+#include "engine/memory.h"
+#include "engine/validate.h"
+#include "model/config_tensors.h"
+
+namespace counterbeam {
+namespace {
+
+std::unique_ptr<Ops> make_ops(const LocalOptions& options, DType stored) {
+  if (options.isa == "reference") return make_reference_ops();
+  const Precision precision =
+      options.precision.value_or(stored == DType::BF16 ? Precision::Bf16 : Precision::F32);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return make_cpu_ops(precision, options.threads > 0 ? options.threads : cores, options.isa);
+}
+
+CacheNeed size_of_cache(const LocalOptions& options, const Ops& ops, const ModelConfig& config) {
+  CacheNeed size = options.cache_size;
+  if (size.pages == 0 && size.states == 0) {
+    size = cache_size_within(options.cache_bytes, ops, config);
+  }
+  return size;
+}
+
+std::string describe(const ModelConfig& config, const Ops& ops) {
+  const double millions = static_cast<double>(parameter_count(config)) / 1e6;
+  return fmt::format("{}, {} layers, {:.1f} M parameters, on {}", name_of(config.architecture),
+                     config.layer_count(), millions, ops.name());
+}
+
+}  // namespace
+
+std::unique_ptr<LocalEngine> LocalEngine::load(const std::filesystem::path& folder,
+                                               const LocalOptions& options) {
+  const ModelConfig config = read_config(folder);
+  const Checkpoint checkpoint = Checkpoint::open(folder);
+  const TensorView& table = checkpoint.at(body_prefix(checkpoint) + "embed_tokens.weight");
+  auto ops = make_ops(options, config.dtype.value_or(table.dtype));
+  CheckpointWeights weights(checkpoint, config, options.progress);
+  auto model = load_model(config, *ops, weights);
+  std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
+  engine->info_.eos = eos_ids(folder, config, options.tokenizer_eos);
+  engine->unexpected_ = weights.unexpected();
+  return engine;
+}
+
+std::unique_ptr<LocalEngine> LocalEngine::random(const ModelConfig& config,
+                                                 const LocalOptions& options, std::uint64_t seed) {
+  const DType dtype = config.dtype.value_or(DType::BF16);
+  auto ops = make_ops(options, dtype);
+  RandomWeights weights(dtype, seed);
+  auto model = load_model(config, *ops, weights);
+  std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
+  engine->info_.eos = config.eos;
+  return engine;
+}
+
+LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
+                         const LocalOptions& options)
+    : options_(options) {
+  const CacheNeed size = size_of_cache(options, *ops, model->config());
+  const CacheShape shape = cache_shape(model->config());
+  info_.description = describe(model->config(), *ops);
+  info_.vocab_size = model->config().vocab;
+  info_.max_length =
+      std::min<std::int64_t>(model->config().max_positions, longest_sequence(size, shape));
+  sequences_ = std::make_shared<Sequences>(std::move(ops), std::move(model), size);
+  Scheduler::Options scheduling;
+  scheduling.planner = {options.step_rows, options.rows_beside_draws, options.vocab_limit};
+  scheduling.kept_prefixes = options.kept_prefixes;
+  if (shape.has_state()) {
+    const auto states = static_cast<std::size_t>(size.states);
+    scheduling.kept_prefixes = std::min(options.kept_prefixes, states / 8);
+  }
+  scheduler_ = std::make_unique<Scheduler>(*sequences_, scheduling);
+}
+
+LocalEngine::~LocalEngine() {
+  scheduler_.reset();
+  const std::lock_guard lock(sequences_->mutex);
+  while (sequences_->drop_oldest_kept()) {
+  }
+}
+
+Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
+                         const Cancellation* cancellation) {
+  if (prompts.empty()) return {};
+  for (std::size_t i = 0; i < prompts.size(); ++i) validate_prompt(prompts[i], info_, i);
+  Opened opened;
+  Call call;
+  call.cancellation = cancellation;
+  std::int64_t prompt_tokens = 0;
+  {
+    const std::lock_guard lock(sequences_->mutex);
+    const std::uint64_t birth = ++sequences_->clock;
+    for (const std::vector<TokenId>& prompt : prompts) {
+      auto record = sequences_->add(prompt, birth);
+      prompt_tokens += record->length() - 1;
+      Request request;
+      request.work = Work::Prompt;
+      request.records = {record.get()};
+      call.requests.push_back(std::move(request));
+      opened.sequences.emplace_back(std::make_unique<LocalSequence>(sequences_, std::move(record)));
+    }
+  }
+  scheduler_->run(call);
+  opened.computed_tokens = call.computed_tokens;
+  opened.cached_tokens = std::max<std::int64_t>(0, prompt_tokens - call.computed_tokens);
+  return opened;
+}
+
+// Mixtures need all rows in the same step. Otherwise riding along is right as long as the rows cost
+// nothing; recurrent layers move their whole state with every row, so for them it never is.
+bool LocalEngine::rides_along(const ExtendRequest& request, std::size_t requests) const {
+  if (!request.mix.empty()) return true;
+  if (options_.followers != FollowerMode::Auto) {
+    return options_.followers == FollowerMode::Lockstep;
+  }
+  const std::size_t rows = requests * (1 + request.followers.size());
+  return config().delta_layers() == 0 &&
+         rows <= static_cast<std::size_t>(sequences_->ops->cheap_rows());
+}
+
+std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> requests,
+                                           const Cancellation* cancellation) {
+  if (requests.empty()) return {};
+  Call call;
+  call.cancellation = cancellation;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const ExtendRequest& ask = requests[i];
+    validate_extension(ask, i);
+    Request request;
+    request.work = Work::Extend;
+    request.ask = &ask;
+    request.records = {&record_of(ask.sequence, *sequences_, "sequence", i)};
+    std::int64_t longest = ask.sequence->length();
+    for (const Sequence* follower : ask.followers) {
+      request.records.push_back(&record_of(follower, *sequences_, "follower", i));
+      longest = std::max(longest, follower->length());
+    }
+    if (longest >= info_.max_length) {
+      bad_input("request {}: the sequence or a follower has {} tokens, which is all that fit ({})",
+                i, longest, info_.max_length);
+    }
+    request.max_tokens =
+        static_cast<int>(std::min<std::int64_t>(ask.max_tokens, info_.max_length - longest));
+    request.lockstep = rides_along(ask, requests.size());
+    call.requests.push_back(std::move(request));
+  }
+  scheduler_->run(call);
+  std::vector<Extension> extensions;
+  for (Request& request : call.requests) extensions.push_back(std::move(request.extension));
+  return extensions;
+}
+
+std::vector<std::vector<float>> LocalEngine::score(std::span<const ScoreRequest> requests,
+                                                   const Cancellation* cancellation) {
+  if (requests.empty()) return {};
+  Call call;
+  call.cancellation = cancellation;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    const ScoreRequest& ask = requests[i];
+    Request request;
+    request.work = Work::Score;
+    request.records = {&record_of(ask.sequence, *sequences_, "sequence", i)};
+    request.given = ask.tokens;
+    const std::int64_t length =
+        ask.sequence->length() + static_cast<std::int64_t>(ask.tokens.size());
+    if (length > info_.max_length) {
+      bad_input("request {}: the sequence would have {} tokens; at most {} fit", i, length,
+                info_.max_length);
+    }
+    validate_ids(ask.tokens, info_, fmt::format("request {}", i));
+    call.requests.push_back(std::move(request));
+  }
+  scheduler_->run(call);
+  std::vector<std::vector<float>> scores;
+  for (Request& request : call.requests) scores.push_back(std::move(request.scores));
+  return scores;
+}
+
+void LocalEngine::logits(std::span<const TokenId> ids, const LogitsRow& row,
+                         const Cancellation* cancellation) {
+  if (ids.empty()) bad_input("no ids: at least one is needed");
+  if (static_cast<std::int64_t>(ids.size()) > info_.max_length) {
+    bad_input("{} ids; at most {} fit", ids.size(), info_.max_length);
+  }
+  validate_ids(ids, info_, "ids");
+  Call call;
+  call.cancellation = cancellation;
+  call.on_logits = row;
+  std::unique_ptr<LocalSequence> sequence;
+  {
+    const std::lock_guard lock(sequences_->mutex);
+    auto record = sequences_->add({ids.begin(), ids.end()}, ++sequences_->clock);
+    Request request;
+    request.work = Work::Logits;
+    request.records = {record.get()};
+    call.requests.push_back(std::move(request));
+    sequence = std::make_unique<LocalSequence>(sequences_, std::move(record));
+  }
+  scheduler_->run(call);
+}
+
+LocalEngine::Memory LocalEngine::memory() const {
+  const std::lock_guard lock(sequences_->mutex);
+  const Cache& cache = sequences_->cache;
+  Memory memory{cache.size(), cache.used(), cache.peak(), cache.counters()};
+  if (cache.shape().has_kv()) memory.page_bytes = sequences_->ops->page_bytes(cache.shape().kv);
+  if (cache.shape().has_state()) {
+    memory.state_bytes = sequences_->ops->state_bytes(cache.shape().state);
+  }
+  return memory;
+}
+
+}  // namespace counterbeam

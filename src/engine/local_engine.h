@@ -1,0 +1,84 @@
+// The engine over a model in this process: a checkpoint or random weights, one back end, one
+// scheduler. Sequences may outlive it.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "engine/scheduler.h"
+
+namespace counterbeam {
+
+// How followers read the tokens that their sequence draws; the numbers are the same.
+enum class FollowerMode {
+  Auto,      // by cost
+  Lockstep,  // ride along in every step: right where a few rows more cost nothing
+  Block,     // read all tokens of the request in one pass when they are drawn
+};
+
+struct LocalOptions {
+  std::optional<Precision> precision{};  // of the weights; none: that of the checkpoint
+  int threads = 0;                       // 0: all cores
+  std::string isa{};                     // of the CPU back end; "reference": plain loops
+  std::int64_t cache_bytes = 0;          // for keys, values and states; 0: a share of what is free
+  CacheNeed cache_size{};                // pages and states outright, where > 0
+  FollowerMode followers = FollowerMode::Auto;
+  int step_rows = 512;             // at most, in one step
+  int rows_beside_draws = 128;     // of prompts and scoring, while others draw
+  std::size_t kept_prefixes = 16;  // prompts whose cache outlives them; 0: none
+  int vocab_limit = 0;  // > 0: ids from here on are never drawn (padding of the vocabulary)
+  std::optional<TokenId> tokenizer_eos{};  // joins EngineInfo::eos
+  LoadProgress progress{};
+};
+
+class LocalEngine : public Engine {
+ public:
+  // A Hugging Face folder.
+  static std::unique_ptr<LocalEngine> load(const std::filesystem::path& folder,
+                                           const LocalOptions& options = {});
+  // A model of this shape with random weights.
+  static std::unique_ptr<LocalEngine> random(const ModelConfig& config,
+                                             const LocalOptions& options = {},
+                                             std::uint64_t seed = 1);
+  ~LocalEngine() override;
+
+  const EngineInfo& info() const override { return info_; }
+  Opened open(std::span<const std::vector<TokenId>> prompts,
+              const Cancellation* cancellation = nullptr) override;
+  std::vector<Extension> extend(std::span<const ExtendRequest> requests,
+                                const Cancellation* cancellation = nullptr) override;
+  std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
+                                        const Cancellation* cancellation = nullptr) override;
+
+  // The logits after every one of the ids, in order, row by row; float32 [vocab].
+  void logits(std::span<const TokenId> ids, const LogitsRow& row,
+              const Cancellation* cancellation = nullptr);
+
+  const ModelConfig& config() const { return sequences_->model->config(); }
+  // Names of tensors in the checkpoint that the model has no use for.
+  const std::vector<std::string>& unexpected_tensors() const { return unexpected_; }
+
+  EngineCounters counters() const { return scheduler_->counters(); }
+  struct Memory {
+    CacheNeed size, used, peak;
+    CacheCounters counters;
+    std::int64_t page_bytes = 0, state_bytes = 0;
+  };
+  Memory memory() const;
+
+ private:
+  LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model, const LocalOptions& options);
+  bool rides_along(const ExtendRequest& request, std::size_t requests) const;
+
+  LocalOptions options_;
+  EngineInfo info_;
+  std::vector<std::string> unexpected_;
+  std::shared_ptr<Sequences> sequences_;
+  std::unique_ptr<Scheduler> scheduler_;
+};
+
+}  // namespace counterbeam

@@ -1,0 +1,59 @@
+#include "engine/memory.h"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "base/error.h"
+#include "model/model.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr std::int64_t kSequences = 64, kTokensEach = 4096;
+constexpr std::int64_t kMebibyte = 1 << 20;
+
+// Bytes that can be had without swapping; 4 GiB where the system does not say.
+std::int64_t free_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  for (std::int64_t kibibytes; file >> key >> kibibytes >> unit;) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+  }
+  return 4096 * kMebibyte;
+}
+
+}  // namespace
+
+CacheNeed cache_size_within(std::int64_t bytes, const Ops& ops, const ModelConfig& config) {
+  const CacheShape shape = cache_shape(config);
+  const std::int64_t page = shape.has_kv() ? ops.page_bytes(shape.kv) : 0;
+  const std::int64_t state = shape.has_state() ? ops.state_bytes(shape.state) : 0;
+  const std::int64_t tokens = std::min<std::int64_t>(kTokensEach, config.max_positions);
+  const std::int64_t pages_wanted = page > 0 ? kSequences * (tokens / kPageTokens + 1) : 0;
+  const std::int64_t states_wanted = state > 0 ? kSequences * 3 / 2 : 0;
+  const std::int64_t wanted = pages_wanted * page + states_wanted * state;
+  const std::int64_t budget = bytes > 0 ? bytes : std::min(wanted, free_memory() / 4);
+  // Both shrink or grow alike, but one sequence needs a page, and a state or two to fork.
+  const double share =
+      static_cast<double>(budget) / static_cast<double>(std::max<std::int64_t>(wanted, 1));
+  const auto part = [&](std::int64_t count, std::int64_t least) {
+    const auto scaled = static_cast<std::int64_t>(static_cast<double>(count) * share);
+    return static_cast<int>(std::clamp<std::int64_t>(scaled, least, 1 << 26));
+  };
+  const CacheNeed size{page > 0 ? part(pages_wanted, 1) : 0,
+                       state > 0 ? part(states_wanted, 2) : 0};
+  if (size.pages * page + size.states * state > std::max(budget, 2 * (page + state))) {
+    failed("{} MiB of cache memory hold no sequence of this model; give it at least {} MiB",
+           budget / kMebibyte, (size.pages * page + size.states * state) / kMebibyte + 1);
+  }
+  return size;
+}
+
+std::int64_t longest_sequence(const CacheNeed& size, const CacheShape& shape) {
+  if (!shape.has_kv()) return std::numeric_limits<std::int64_t>::max();
+  return std::int64_t{size.pages} * kPageTokens;
+}
+
+}  // namespace counterbeam

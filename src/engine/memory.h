@@ -1,0 +1,17 @@
+// How many pages and states the cache of a model gets.
+#pragma once
+
+#include "backend/ops.h"
+#include "cache/cache.h"
+#include "model/config.h"
+
+namespace counterbeam {
+
+// `bytes` split between pages and states; 0: a quarter of the memory that is free, and no more than
+// 64 sequences of 4,096 tokens use.
+CacheNeed cache_size_within(std::int64_t bytes, const Ops& ops, const ModelConfig& config);
+
+// Tokens of the longest sequence that such a cache holds.
+std::int64_t longest_sequence(const CacheNeed& size, const CacheShape& shape);
+
+}  // namespace counterbeam

@@ -1,0 +1,67 @@
+#include "engine/validate.h"
+
+#include <cmath>
+
+#include "base/error.h"
+
+namespace counterbeam {
+
+void validate_ids(std::span<const TokenId> ids, const EngineInfo& info, const std::string& what) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= info.vocab_size) {
+      bad_input("{}: token {} is id {}; ids of this model are 0 to {}", what, i, ids[i],
+                info.vocab_size - 1);
+    }
+  }
+}
+
+void validate_prompt(std::span<const TokenId> prompt, const EngineInfo& info, std::size_t index) {
+  if (prompt.empty()) bad_input("prompt {} is empty; a prompt needs at least one token", index);
+  if (static_cast<std::int64_t>(prompt.size()) >= info.max_length) {
+    bad_input(
+        "prompt {} has {} tokens; at most {} fit, since prompt and answer together are "
+        "limited to {}",
+        index, prompt.size(), info.max_length - 1, info.max_length);
+  }
+  validate_ids(prompt, info, fmt::format("prompt {}", index));
+}
+
+void validate_extension(const ExtendRequest& request, std::size_t index) {
+  const Sampling& sampling = request.sampling;
+  if (request.max_tokens < 1) {
+    bad_input("request {}: max_tokens is {}; it must be at least 1", index, request.max_tokens);
+  }
+  if (!std::isfinite(sampling.temperature) || sampling.temperature < 0) {
+    bad_input("request {}: temperature is {}; it must be 0 or a positive number", index,
+              sampling.temperature);
+  }
+  if (!(sampling.top_p > 0 && sampling.top_p <= 1)) {
+    bad_input("request {}: top_p is {}; it must be above 0 and at most 1", index, sampling.top_p);
+  }
+  if (sampling.top_k < 0) {
+    bad_input("request {}: top_k is {}; it must be 0 (all) or positive", index, sampling.top_k);
+  }
+  if (!request.mix.empty() && request.mix.size() != request.followers.size() + 1) {
+    bad_input("request {}: {} weights to mix, but the sequence and its followers are {}", index,
+              request.mix.size(), request.followers.size() + 1);
+  }
+  for (const float weight : request.mix) {
+    if (!std::isfinite(weight)) bad_input("request {}: a weight to mix is {}", index, weight);
+  }
+  if (!(request.plausibility >= 0 && request.plausibility <= 1)) {
+    bad_input("request {}: plausibility is {}; it must be between 0 and 1", index,
+              request.plausibility);
+  }
+}
+
+SequenceRecord& record_of(const Sequence* sequence, const Sequences& home, const char* what,
+                          std::size_t index) {
+  if (sequence == nullptr || !*sequence) bad_input("request {}: no {}", index, what);
+  auto* local = dynamic_cast<LocalSequence*>(sequence->state());
+  if (local == nullptr || &local->home() != &home) {
+    bad_input("request {}: the {} belongs to another engine", index, what);
+  }
+  return local->record();
+}
+
+}  // namespace counterbeam
