@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/quote.h"
+#include "base/utf8.h"
 
 namespace counterbeam {
 namespace {
@@ -13,46 +14,11 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Length of the UTF-8 sequence at the start of `text`; 0 where it is not one.
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u;
-  };
-  const unsigned first = byte(0), second = byte(1);
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xc0) == 0x80; };
-  if (first < 0x80) return 1;
-  if (first >= 0xc2 && first <= 0xdf) return tail(1) ? 2 : 0;
-  if (first >= 0xe0 && first <= 0xef) {
-    const bool fits = !(first == 0xe0 && second < 0xa0) && !(first == 0xed && second > 0x9f);
-    return fits && tail(1) && tail(2) ? 3 : 0;
-  }
-  if (first >= 0xf0 && first <= 0xf4) {
-    const bool fits = !(first == 0xf0 && second < 0x90) && !(first == 0xf4 && second > 0x8f);
-    return fits && tail(1) && tail(2) && tail(3) ? 4 : 0;
-  }
-  return 0;
-}
-
-void append_utf8(std::string& to, unsigned code) {
-  const auto put = [&](unsigned byte) { to += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) {
-    put(0xc0 | code >> 6);
-  } else if (code < 0x10000) {
-    put(0xe0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3f));
-  } else {
-    put(0xf0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3f));
-    put(0x80 | (code >> 6 & 0x3f));
-  }
-  put(0x80 | (code & 0x3f));
-}
-
 }  // namespace
 
 void JsonCursor::fail(std::string_view problem) const {
-  bad_input("{}: not valid JSON at byte {}: {}", name_, at_, problem);
+  const std::string place = place_.empty() ? "" : fmt::format(", in {}", in_quotes(place_));
+  bad_input("{}: byte {}{}: {}; {}", name_, at_, place, problem, advice_);
 }
 
 std::string JsonCursor::found() const {
@@ -95,14 +61,6 @@ void JsonCursor::expect(char character) {
   if (!close(character)) fail(fmt::format("expected '{}', found {}", character, found()));
 }
 
-void JsonCursor::check_utf8(std::string_view part) const {
-  for (std::size_t i = 0; i < part.size();) {
-    const std::size_t length = utf8_length(part.substr(i, 4));
-    if (length == 0) fail("a string is not valid UTF-8");
-    i += length;
-  }
-}
-
 std::string JsonCursor::string(std::string_view what) {
   space();
   if (at_ >= text_.size() || text_[at_] != '"')
@@ -118,7 +76,7 @@ std::string JsonCursor::string(std::string_view what) {
     }
   }
   if (end >= text_.size()) fail("a string has no closing quote");
-  check_utf8(text_.substr(begin, end - begin));
+  if (!is_valid_utf8(text_.substr(begin, end - begin))) fail("a string is not valid UTF-8");
   std::string value;
   value.reserve(end - begin);
   if (!escaped) value = text_.substr(begin, end - begin);
@@ -231,6 +189,18 @@ void JsonCursor::skip() {
     default:
       return skip_number();
   }
+}
+
+std::string_view JsonCursor::raw() {
+  space();
+  const std::size_t begin = at_;
+  skip();
+  return text_.substr(begin, at_ - begin);
+}
+
+char JsonCursor::peek() {
+  space();
+  return at_ < text_.size() ? text_[at_] : '\0';
 }
 
 void JsonCursor::end() {

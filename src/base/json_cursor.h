@@ -16,8 +16,12 @@ namespace counterbeam {
 
 class JsonCursor {
  public:
-  // `name` opens every message; both must outlive the cursor.
-  JsonCursor(std::string_view text, std::string_view name) : text_(text), name_(name) {}
+  // `name` opens every message, `advice` (what to do) closes it; all must outlive the cursor.
+  JsonCursor(std::string_view text, std::string_view name, std::string_view advice)
+      : text_(text), name_(name), advice_(advice) {}
+
+  // Messages say "in NAME" until the next call; the name must live that long.
+  void set_place(std::string_view place) { place_ = place; }
 
   // Calls member(key) for every member; it must consume the value.
   template <typename Member>
@@ -44,6 +48,8 @@ class JsonCursor {
   std::string string(std::string_view what);
   std::uint64_t unsigned_integer(std::string_view what);  // digits only, below 2^64
   void skip();                                            // one value of any kind
+  std::string_view raw();                                 // the same; its text
+  char peek();                                            // first character of the next value
   void end();                                             // nothing but space may follow
 
   [[noreturn]] void fail(std::string_view problem) const;
@@ -56,13 +62,12 @@ class JsonCursor {
   void expect(char character);
   void append_escape(std::string& to);
   unsigned hex4();
-  void check_utf8(std::string_view part) const;
   void skip_literal(std::string_view word);
   void skip_number();
   std::string found() const;  // what stands at the cursor, for messages
 
   std::string_view text_;
-  std::string_view name_;
+  std::string_view name_, advice_, place_;
   std::size_t at_ = 0;
   int depth_ = 0;
 };

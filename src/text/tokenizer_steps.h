@@ -1,0 +1,17 @@
+// Reads the four pipelines of tokenizer.json: normalizer, pre_tokenizer, post_processor, decoder.
+// A type or value that is not supported is refused by name.
+#pragma once
+
+#include "text/json_field.h"
+#include "text/tokenizer_parts.h"
+
+namespace counterbeam {
+
+// Each takes the field, which may be null, and adds its steps.
+void read_normalizer(const JsonField& field, Normalizer& normalizer);
+void read_pre_tokenizer(const JsonField& field, PreTokenizer& pre_tokenizer);
+void read_detokenizer(const JsonField& field, Detokenizer& detokenizer);
+void read_post_processor(const JsonField& field,
+                         std::vector<Tokenizer::Parts::TemplateItem>& items);
+
+}  // namespace counterbeam
