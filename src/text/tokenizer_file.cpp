@@ -14,6 +14,8 @@ namespace {
 
 using Parts = Tokenizer::Parts;
 
+constexpr std::string_view kAdvice = "download the file again";
+
 // The raw text of a member, by key; a key twice is refused.
 using Members = std::map<std::string, std::string_view, std::less<>>;
 
@@ -27,7 +29,7 @@ class FileReader {
   FileReader(std::string_view text, std::string_view file) : text_(text), file_(file) {}
 
   std::unique_ptr<Parts> read() {
-    JsonCursor cursor(text_, file_);
+    JsonCursor cursor(text_, file_, kAdvice);
     cursor.object("the file", [&](std::string key) {
       if (key == "model" && cursor.peek() == '{' && !top_.contains("model")) {
         put_member(top_, file_, key, "{}");
@@ -146,7 +148,7 @@ class FileReader {
   // Merges come as "left right" or as ["left", "right"].
   void read_merges(Bpe& bpe) const {
     const std::string_view raw = model_.at("merges");
-    JsonCursor cursor(raw, file_);
+    JsonCursor cursor(raw, file_, kAdvice);
     std::uint32_t rank = 0;
     bpe.reserve_merges(std::min<std::size_t>(raw.size() / 16, std::size_t{1} << 18));
     cursor.array("model.merges", [&] {
