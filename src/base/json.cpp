@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/quote.h"
 
 namespace counterbeam {
 namespace {
@@ -33,11 +34,11 @@ struct Watch {
 Json parse_json(std::string_view text, std::string_view name) {
   try {
     return Json::parse(text.begin(), text.end(), Watch{name, {}});
-  } catch (const Json::parse_error& error) {
+  } catch (const Json::exception& error) {  // bad syntax, or a number beyond a double
     // nlohmann's message: "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
     std::string_view what = error.what();
     if (const auto at = what.find("] "); at != what.npos) what.remove_prefix(at + 2);
-    bad_input("{}: not valid JSON: {}", name, what);
+    bad_input("{}: not valid JSON: {}", name, printable(what, 300));
   }
 }
 

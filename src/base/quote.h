@@ -1,5 +1,5 @@
-// Text from outside, made fit to stand in a message: quoted, control characters and bytes that are
-// not ASCII escaped where they could act on a terminal, and cut when long.
+// Text from outside, made fit to stand in a message: control characters, which could act on a
+// terminal, are escaped, what is not UTF-8 is replaced, and it is cut when long.
 #pragma once
 
 #include <string>

@@ -99,7 +99,7 @@ std::vector<std::string> read_layer_types(const JsonFields& fields, const ModelC
 
 int required_size(const JsonFields& fields, std::string_view key, std::int64_t high) {
   const auto value = fields.integer(key, 1, high);
-  if (!value) fields.missing(key, "every model needs it");
+  if (!value) fields.missing(key, "the model cannot be run without it");
   return static_cast<int>(*value);
 }
 

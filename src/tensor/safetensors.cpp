@@ -16,11 +16,13 @@ constexpr std::uint64_t kMaxHeader = 100'000'000;
 // Far above any checkpoint; they bound what a hostile header can make us allocate.
 constexpr std::size_t kMaxTensors = 1 << 18, kMaxMetadata = 1 << 16;
 
+constexpr std::string_view kAdvice =
+    "the file is damaged or not safetensors: download or convert it again";
+
 template <typename... Args>
 [[noreturn]] void damaged(std::string_view file, fmt::format_string<Args...> format,
                           Args&&... args) {
-  bad_input("{}: {}; the file is damaged or not safetensors: download or convert it again", file,
-            fmt::format(format, std::forward<Args>(args)...));
+  bad_input("{}: {}; {}", file, fmt::format(format, std::forward<Args>(args)...), kAdvice);
 }
 
 // What the header says of one tensor.
@@ -30,12 +32,26 @@ struct Entry {
   std::optional<std::array<std::uint64_t, 2>> offsets;
 };
 
+// What a file is that is not safetensors, from how it starts; empty where that is not known.
+std::string_view other_format(std::string_view start) {
+  constexpr std::pair<std::string_view, std::string_view> kStarts[] = {
+      {"version https://git-lfs", "is a Git LFS pointer: run git lfs pull to get the file itself"},
+      {"PK\x03\x04", "is a zip file, such as a pickled PyTorch checkpoint"},
+      {"\x80\x02", "is a Python pickle"},
+      {"GGUF", "is a GGUF file"},
+      {"<", "is a web page or XML"},
+  };
+  for (const auto& [bytes, format] : kStarts)
+    if (start.starts_with(bytes)) return format;
+  return {};
+}
+
 class HeaderReader {
  public:
   HeaderReader(std::string_view file, std::string_view header, std::span<const std::byte> data)
       : file_(file),
         where_(fmt::format("{}: header", file)),
-        cursor_(header, where_),
+        cursor_(header, where_, kAdvice),
         data_(data) {}
 
   SafetensorsContent read() {
@@ -66,7 +82,9 @@ class HeaderReader {
     cursor_.object("__metadata__", [&](std::string key) {
       if (metadata.size() == kMaxMetadata)
         damaged(file_, "__metadata__ has more than {} entries", kMaxMetadata);
-      std::string value = cursor_.string(fmt::format("__metadata__ {}", in_quotes(key)));
+      cursor_.set_place(key);
+      std::string value = cursor_.string("a value of __metadata__");
+      cursor_.set_place({});
       metadata.emplace_back(std::move(key), std::move(value));
     });
     std::sort(metadata.begin(), metadata.end());
@@ -79,7 +97,8 @@ class HeaderReader {
     if (content_.tensors.size() == kMaxTensors)
       damaged(file_, "the header names more than {} tensors", kMaxTensors);
     Entry entry;
-    cursor_.object(fmt::format("tensor {}", in_quotes(name)), [&](const std::string& key) {
+    cursor_.set_place(name);
+    cursor_.object("the tensor", [&](const std::string& key) {
       if ((key == "dtype" && entry.dtype) || (key == "shape" && entry.shape) ||
           (key == "data_offsets" && entry.offsets))
         wrong(name, "key {} occurs twice", in_quotes(key));
@@ -95,6 +114,7 @@ class HeaderReader {
     if (!entry.dtype) wrong(name, "has no dtype");
     if (!entry.shape) wrong(name, "has no shape");
     if (!entry.offsets) wrong(name, "has no data_offsets");
+    cursor_.set_place({});
     const std::byte* data = check_extent(name, entry);
     content_.tensors.push_back({std::move(name), {*entry.dtype, *entry.shape, data}});
   }
@@ -205,11 +225,14 @@ SafetensorsContent read_safetensors(std::span<const std::byte> bytes, std::strin
     damaged(name, "is {} bytes long, a safetensors file has at least 8", bytes.size());
   std::uint64_t length = 0;
   std::memcpy(&length, bytes.data(), 8);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  if (const std::string_view format = other_format(text); length > kMaxHeader && !format.empty())
+    damaged(name, "{}", format);
   if (length > kMaxHeader)
     damaged(name, "header length {} is above the limit of {}", length, kMaxHeader);
   if (length > bytes.size() - 8)
     damaged(name, "header length {} reaches beyond the file of {} bytes", length, bytes.size());
-  const std::string_view header(reinterpret_cast<const char*>(bytes.data()) + 8, length);
+  const std::string_view header = text.substr(8, length);
   if (header.empty() || header[0] != '{') damaged(name, "the header does not start with '{{'");
   return HeaderReader(name, header, bytes.subspan(8 + length)).read();
 }

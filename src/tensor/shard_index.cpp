@@ -28,15 +28,17 @@ ShardIndex::ShardIndex(std::string_view text, std::string_view name) {
   if (text.size() > kMaxBytes)
     bad_input("{}: is {} bytes long, more than the {} an index may have", name, text.size(),
               kMaxBytes);
-  JsonCursor cursor(text, name);
+  JsonCursor cursor(text, name, "download the file again");
   std::map<std::string, std::size_t, std::less<>> known;  // file: order of first sight
   bool has_map = false;
   cursor.object("the index", [&](const std::string& key) {
     if (key != "weight_map") return cursor.skip();
-    if (has_map) bad_input("{}: key \"weight_map\" occurs twice", name);
+    if (has_map) bad_input("{}: key \"weight_map\" occurs twice; download the file again", name);
     has_map = true;
     cursor.object("weight_map", [&](std::string tensor) {
-      const std::string file = cursor.string(fmt::format("weight_map {}", in_quotes(tensor)));
+      cursor.set_place(tensor);
+      const std::string file = cursor.string("the file of a tensor");
+      cursor.set_place({});
       check_file_name(file, tensor, name);
       if (entries_.size() == kMaxEntries)
         bad_input("{}: weight_map has more than {} entries", name, kMaxEntries);
@@ -58,7 +60,8 @@ ShardIndex::ShardIndex(std::string_view text, std::string_view name) {
   std::sort(entries_.begin(), entries_.end());
   for (std::size_t i = 1; i < entries_.size(); ++i)
     if (entries_[i].first == entries_[i - 1].first)
-      bad_input("{}: weight_map {} occurs twice", name, in_quotes(entries_[i].first));
+      bad_input("{}: weight_map {} occurs twice; download the file again", name,
+                in_quotes(entries_[i].first));
 }
 
 }  // namespace counterbeam

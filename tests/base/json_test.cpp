@@ -1,0 +1,83 @@
+#include "base/json.h"
+
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "base/json_cursor.h"
+#include "base/json_fields.h"
+
+namespace counterbeam {
+namespace {
+
+std::string message_of(auto work) {
+  try {
+    work();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Json, KeepsOrderAndRefusesDuplicates) {
+  EXPECT_EQ(to_line(parse_json(R"({"b": 1, "a": [true, null]})", "x")),
+            R"({"b":1,"a":[true,null]})");
+  EXPECT_EQ(message_of([] { parse_json(R"({"a": {"b": 1, "b": 2}})", "x"); }),
+            "x: key \"b\" occurs twice");
+  EXPECT_NO_THROW(parse_json(R"([{"a": 1}, {"a": 1}])", "x"));
+  EXPECT_EQ(message_of([] { parse_json(std::string(300, '['), "x"); }),
+            "x: nested deeper than 256 levels");
+  EXPECT_EQ(to_line("a\xff"), "\"a\xef\xbf\xbd\"");
+}
+
+TEST(JsonFields, ReadsTypesAndRanges) {
+  const Json json = parse_json(R"({"n": 7, "x": 0.5, "s": "t", "b": true, "o": {"k": 1}, "z": null,
+                                   "a": [1]})",
+                               "x");
+  const JsonFields fields(json, "f.json");
+  EXPECT_EQ(fields.integer("n", 0, 10), 7);
+  EXPECT_EQ(fields.number("x", 0, 1), 0.5);
+  EXPECT_EQ(fields.number("n", 0, 10), 7.0);
+  EXPECT_EQ(fields.string("s"), "t");
+  EXPECT_EQ(fields.boolean("b"), true);
+  EXPECT_EQ(fields.object("o")->integer("k", 0, 1), 1);
+  EXPECT_EQ(fields.integer("absent", 0, 1), std::nullopt);
+  EXPECT_EQ(fields.integer("z", 0, 1), std::nullopt);
+  EXPECT_TRUE(fields.mentions("z"));
+  EXPECT_FALSE(fields.has("z"));
+  EXPECT_EQ(fields.array("a")->size(), 1u);
+  EXPECT_EQ(message_of([&] { fields.integer("n", 8, 9); }),
+            "f.json: n 7 is not a whole number from 8 to 9");
+  EXPECT_EQ(message_of([&] { fields.object("o")->string("k"); }), "f.json: o.k 1 is not a string");
+  EXPECT_EQ(message_of([&] { fields.array("o"); }), "f.json: o {...} is not an array");
+}
+
+TEST(JsonCursor, WalksNestedValues) {
+  JsonCursor cursor(
+      R"( {"a": [1, 2, 3], "skip": [{"x": [-1.5e3, true, null, "\n"]}], "\u20ac\ud83d\ude00": "v"} )",
+      "x", "mend it");
+  std::vector<std::uint64_t> numbers;
+  std::string last;
+  cursor.object("x", [&](const std::string& key) {
+    if (key == "a")
+      cursor.array("a", [&] { numbers.push_back(cursor.unsigned_integer("n")); });
+    else if (key == "skip")
+      cursor.skip();
+    else
+      last = key + cursor.string("s");
+  });
+  cursor.end();
+  EXPECT_EQ(numbers, (std::vector<std::uint64_t>{1, 2, 3}));
+  EXPECT_EQ(last, "\xe2\x82\xac\xf0\x9f\x98\x80v");
+}
+
+TEST(JsonCursor, TakesTheWholeRangeOfNumbers) {
+  EXPECT_EQ(JsonCursor("18446744073709551615", "x", "").unsigned_integer("n"), ~std::uint64_t{0});
+  EXPECT_EQ(JsonCursor("0", "x", "").unsigned_integer("n"), 0u);
+  EXPECT_EQ(
+      message_of([] { JsonCursor("18446744073709551616", "x", "mend it").unsigned_integer("n"); }),
+      "x: byte 0: n must be a whole number from 0 to 2^64 - 1, found \"18446744073709551616\"; "
+      "mend it");
+}
+
+}  // namespace
+}  // namespace counterbeam

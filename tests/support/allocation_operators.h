@@ -1,0 +1,41 @@
+// The counting operator new and delete; for exactly one source file of a test program.
+#pragma once
+
+#include "support/allocation_watch.h"
+
+void* operator new(std::size_t size) {
+  return counterbeam::testing::counted_new(size, 1);
+}
+void* operator new[](std::size_t size) {
+  return counterbeam::testing::counted_new(size, 1);
+}
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return counterbeam::testing::counted_new(size, static_cast<std::size_t>(alignment));
+}
+void* operator new[](std::size_t size, std::align_val_t alignment) {
+  return counterbeam::testing::counted_new(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}
+void operator delete[](void* memory) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}
+void operator delete[](void* memory, std::align_val_t) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}

@@ -1,0 +1,44 @@
+// Counts what a stretch of code allocates. The test program must have one source file that
+// includes support/allocation_operators.h.
+#pragma once
+
+#include <malloc.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+
+namespace counterbeam::testing {
+
+inline std::atomic<std::ptrdiff_t> allocated_now{0}, allocated_peak{0};
+
+inline void* counted_new(std::size_t size, std::size_t alignment) {
+  void* memory = alignment > alignof(std::max_align_t)
+                     ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
+                     : std::malloc(std::max<std::size_t>(size, 1));
+  if (!memory) throw std::bad_alloc();
+  const std::ptrdiff_t now = allocated_now +=
+      static_cast<std::ptrdiff_t>(::malloc_usable_size(memory));
+  std::ptrdiff_t peak = allocated_peak;
+  while (now > peak && !allocated_peak.compare_exchange_weak(peak, now)) {
+  }
+  return memory;
+}
+
+inline void counted_delete(void* memory) noexcept {
+  if (memory) allocated_now -= static_cast<std::ptrdiff_t>(::malloc_usable_size(memory));
+  std::free(memory);
+}
+
+// The most that was allocated at one time while `work` ran, beyond what there was before.
+template <typename Work>
+std::size_t peak_allocation(Work work) {
+  const std::ptrdiff_t before = allocated_now;
+  allocated_peak = before;
+  work();
+  return static_cast<std::size_t>(allocated_peak - before);
+}
+
+}  // namespace counterbeam::testing
