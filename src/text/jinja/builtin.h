@@ -1,0 +1,81 @@
+// Functions a template can reach by name: filters, tests, globals and methods. A signature is a
+// string of parameter names, "old new ?count *rest **named": "?" may be left out, a leading "_"
+// makes it positional only, "*rest" and "**named" take what remains. Calls are bound before they
+// run.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "text/jinja/value.h"
+
+namespace counterbeam::jinja {
+
+class Interpreter;
+struct Builtin;
+
+struct Args {
+  std::vector<Value> positional;
+  std::vector<std::pair<std::string, Value>> named;
+};
+
+struct Call {
+  Interpreter& in;
+  const Heap& heap;
+  Budget& budget;
+  const Builtin& builtin;
+  Value self;               // of a method
+  std::vector<Value> args;  // one per parameter; Missing where left out
+  std::vector<Value> rest;
+  std::vector<std::pair<std::string, Value>> named;
+
+  const Value& operator[](std::size_t i) const { return args[i]; }
+  bool has(std::size_t i) const { return !args[i].missing(); }
+  // Each throws a Fault that names the function when the argument is of another type.
+  std::int64_t integer(std::size_t i, std::int64_t otherwise = 0) const;
+  bool flag(std::size_t i, bool otherwise = false) const;
+  const Text& text(std::size_t i) const;
+  // str() of the argument.
+  Text string(std::size_t i) const;
+  [[noreturn]] void fail(std::string_view message) const;
+};
+
+using Run = Value (*)(Call&);
+
+struct Builtin {
+  std::string_view name;
+  Run run = nullptr;
+  std::string_view signature;
+};
+
+struct FunctionObject : Object {
+  const Builtin* builtin = nullptr;
+  Value self;
+};
+
+using BuiltinTable = std::unordered_map<std::string_view, Builtin>;
+
+// Null when there is none of that name.
+const Builtin* find_filter(std::string_view name);
+const Builtin* find_test(std::string_view name);
+const Builtin* find_global(std::string_view name);
+// Methods of str, list, tuple, dict, int, float and the rest; null when the type has none.
+const Builtin* find_method(const Value& self, std::string_view name);
+
+// The parts the tables are put together from, one per file.
+BuiltinTable make_table(std::initializer_list<std::vector<Builtin>> parts);
+std::vector<Builtin> text_filters();
+std::vector<Builtin> markup_filters();
+std::vector<Builtin> sequence_filters();
+std::vector<Builtin> selection_filters();
+std::vector<Builtin> value_filters();
+std::vector<Builtin> str_methods();
+std::vector<Builtin> str_class_methods();
+std::vector<Builtin> str_format_methods();
+
+Value call_builtin(Interpreter& in, const Builtin& builtin, Value self, Args args);
+
+}  // namespace counterbeam::jinja

@@ -1,0 +1,55 @@
+// Code points as Python's str sees them: decoding, classes and case. Strings are valid UTF-8 here.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/utf8.h"
+
+namespace counterbeam::jinja {
+
+struct CodePoint {
+  char32_t value;
+  std::size_t size;  // bytes
+};
+
+// REQUIRES at < text.size(), at on a border.
+inline CodePoint decode(std::string_view text, std::size_t at) {
+  unsigned length = 0;
+  const char32_t value = char_at(text, at, length);
+  return {value, length};
+}
+
+std::size_t count_points(std::string_view text);
+// Byte offset of code point `index` (clamped to the end).
+std::size_t offset_of(std::string_view text, std::size_t index);
+// Byte offsets of all borders, text.size() included.
+std::vector<std::size_t> borders(std::string_view text);
+
+bool is_space(char32_t code);     // str.isspace, and \s of re
+bool is_line_end(char32_t code);  // str.splitlines
+bool is_alpha(char32_t code);
+bool is_decimal(char32_t code);
+bool is_digit(char32_t code);
+bool is_numeric(char32_t code);
+bool is_upper(char32_t code);
+bool is_lower(char32_t code);
+bool is_title(char32_t code);
+bool is_printable(char32_t code);  // shown as itself by repr
+bool is_word(char32_t code);       // \w of re
+bool is_name_start(char32_t code);
+bool is_name_part(char32_t code);
+
+// Full case mappings may be longer than one character.
+void append_upper(std::string& out, char32_t code);
+void append_lower(std::string& out, char32_t code);
+void append_title(std::string& out, char32_t code);
+void append_folded(std::string& out, char32_t code);
+
+// Ends of the run of whitespace at the front and at the back of text.
+std::size_t skip_space(std::string_view text, std::size_t from);
+std::size_t trim_end(std::string_view text);
+
+}  // namespace counterbeam::jinja

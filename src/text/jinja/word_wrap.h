@@ -1,0 +1,20 @@
+// Lines of at most `width` characters, as Python's textwrap makes them for the wordwrap filter.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "text/jinja/text.h"
+
+namespace counterbeam::jinja {
+
+struct WrapStyle {
+  std::int64_t width = 79;
+  bool break_long_words = true;
+  bool break_on_hyphens = true;
+};
+
+// REQUIRES text without line ends, width > 0.
+std::vector<Text> wrap(const Text& text, const WrapStyle& style);
+
+}  // namespace counterbeam::jinja
