@@ -27,5 +27,8 @@ void add_render(CLI::App& app, const Globals& globals);
 void add_theory(CLI::App& app, const Globals& globals);
 void add_ask(CLI::App& app, const Globals& globals);
 void add_score(CLI::App& app, const Globals& globals);
+void add_logits(CLI::App& app, const Globals& globals);
+void add_bench(CLI::App& app, const Globals& globals);
+void add_grade(CLI::App& app, const Globals& globals);
 
 }  // namespace counterbeam::cli

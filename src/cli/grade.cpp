@@ -1,0 +1,128 @@
+// counterbeam grade: judges answers against references, one pair or a line of JSON each.
+#include "eval/grade/grade.h"
+
+#include <fmt/format.h>
+
+#include <iostream>
+#include <memory>
+#include <optional>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/quote.h"
+#include "cli/command.h"
+#include "eval/code_judge.h"
+#include "eval/extract.h"
+
+namespace counterbeam::cli {
+namespace {
+
+struct Options {
+  std::string task;
+  std::string gold, pred;
+  bool jsonl = false;
+};
+
+// A string field; some may be null, as a prediction where a model gave nothing.
+std::string field(const Json& row, const std::string& line, const char* name, bool may_be_null) {
+  const auto found = row.find(name);
+  if (found == row.end()) bad_input("{}: field \"{}\" is missing; give it as a string", line, name);
+  if (found->is_null() && may_be_null) return "";
+  if (!found->is_string())
+    bad_input("{}: field \"{}\" is {}; give it as a string", line, name,
+              printable(to_line(*found)));
+  return found->get<std::string>();
+}
+
+Json extracted(const std::string& text) {
+  return text.empty() ? Json(nullptr) : Json(text);
+}
+
+class Grader {
+ public:
+  explicit Grader(const std::string& task) : task_(task) {}
+
+  Json grade(const Json& row, const std::string& line) {
+    if (!row.is_object())
+      bad_input("{}: expected an object, found {}", line, printable(to_line(row)));
+    if (task_ == "code") return code(row, line);
+    return pair(field(row, line, "gold", false), field(row, line, "pred", true));
+  }
+
+  Json pair(const std::string& gold, const std::string& pred) const {
+    const Verdict verdict = task_ == "choice" ? grade_choice(gold, pred) : grade_math(gold, pred);
+    return {{"equal", verdict.equal},
+            {"extracted", extracted(verdict.extracted)},
+            {"strict", verdict.strict}};
+  }
+
+ private:
+  Json code(const Json& row, const std::string& line) {
+    const CodeProblem problem{field(row, line, "prompt", true), field(row, line, "test", true),
+                              field(row, line, "entry_point", true)};
+    const std::string program =
+        extract_code(field(row, line, "pred", true), problem.prompt, problem.entry_point);
+    if (problem.test.empty() || problem.entry_point.empty())
+      return {{"equal", nullptr}, {"extracted", extracted(program)}, {"state", nullptr}};
+    if (!judge_) judge_.emplace();
+    const CodeVerdict verdict = judge_->judge(problem, program);
+    return {{"equal", verdict.state == CodeState::Pass},
+            {"extracted", extracted(program)},
+            {"state", to_string(verdict.state)},
+            {"detail", verdict.detail}};
+  }
+
+  std::string task_;
+  std::optional<CodeJudge> judge_;  // made when the first program comes
+};
+
+void run_lines(Grader& grader) {
+  std::string line;
+  for (int number = 1; std::getline(std::cin, line); ++number) {
+    if (line.find_first_not_of(" \t\r") == line.npos) continue;
+    const std::string name = fmt::format("line {} of standard input", number);
+    fmt::print("{}\n", to_line(grader.grade(parse_json(line, name), name)));
+  }
+}
+
+}  // namespace
+
+void add_grade(CLI::App& app, const Globals& globals) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "grade",
+      "Judge answers against references, without a model.\n"
+      "An answer may be bare (\"\\frac12\") or a whole completion; the answer in it is found "
+      "first. "
+      "\"equal\" compares by value, \"strict\" as prm800k's grader does. docs/grading.md says what "
+      "counts as equal.\n"
+      "  counterbeam grade --task math '\\frac{1}{2}' 'So it is $\\boxed{0.5}$.'\n"
+      "  counterbeam grade --task math --jsonl < pairs.jsonl > verdicts.jsonl");
+  command->add_option("--task", options->task, "What the answers are: math, choice or code")
+      ->check(CLI::IsMember({"math", "choice", "code"}))
+      ->required();
+  command->add_flag(
+      "--jsonl", options->jsonl,
+      "Read lines {\"gold\", \"pred\"} from standard input, print {\"equal\", \"extracted\", "
+      "\"strict\"}; for code {\"prompt\", \"test\", \"entry_point\", \"pred\"} in, {\"equal\", "
+      "\"extracted\", \"state\", \"detail\"} out (a null test or entry_point: extraction alone)");
+  command->add_option("gold", options->gold, "The reference answer");
+  command->add_option("pred", options->pred, "The answer to judge");
+  command->callback([options, &globals, command] {
+    const bool given = command->count("gold") > 0 && command->count("pred") > 0;
+    if (options->jsonl == given || (!given && command->count("gold") > 0))
+      bad_input("grade: give a reference and an answer, or --jsonl, one of the two");
+    Grader grader(options->task);
+    if (options->jsonl) return run_lines(grader);
+    if (options->task == "code") bad_input("grade: code is judged from lines; give --jsonl");
+    const Json verdict = grader.pair(options->gold, options->pred);
+    if (globals.json) return fmt::print("{}\n", to_line(verdict));
+    fmt::print(
+        "{}; strict: {}; the answer read: {}\n",
+        verdict["equal"].get<bool>() ? "equal" : "not equal",
+        verdict["strict"].get<bool>() ? "equal" : "not equal",
+        verdict["extracted"].is_null() ? "none found" : verdict["extracted"].get<std::string>());
+  });
+}
+
+}  // namespace counterbeam::cli

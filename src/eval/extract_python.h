@@ -1,0 +1,39 @@
+// Just enough of Python's grammar to find code in prose: logical lines (brackets and strings may
+// span lines), their names, and whether they can be Python at all. Not a parser: what it accepts
+// may still be wrong, and the sandbox will say so.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace counterbeam {
+
+struct LogicalLine {
+  std::size_t first = 0, last = 0;  // physical lines, both included
+  int indent = 0;
+  bool plausible = true;           // could be Python
+  std::string keyword;             // its first word
+  std::vector<std::string> names;  // identifiers in order, keywords left out
+  bool opens_block = false;        // ends with a colon
+  bool assigns = false;            // has = or := or += outside brackets
+};
+
+std::vector<std::string> split_lines(std::string_view text);  // CRLF and CR too
+
+// Blank lines and comments are not logical lines.
+std::vector<LogicalLine> logical_lines(const std::vector<std::string>& lines);
+
+// A statement at the left margin with all that hangs on it: body, decorators, else and except.
+struct Statement {
+  enum class Kind { Import, Definition, Assignment, Other };
+  Kind kind = Kind::Other;
+  std::string text;
+  std::vector<std::string> defines;
+  std::set<std::string> uses;
+};
+
+std::vector<Statement> statements(const std::vector<std::string>& lines);
+
+}  // namespace counterbeam
