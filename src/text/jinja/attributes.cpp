@@ -134,8 +134,8 @@ Value data_attribute(Interpreter& in, const Value& object, std::string_view name
 }  // namespace
 
 Value Interpreter::own_attribute(const Value& object, std::string_view name) {
-  if (name.starts_with("_")) return {};
   if (object.is(Kind::Undefined)) throw Fault(undefined_message(object.as<UndefinedObject>()));
+  if (name.starts_with("_")) return {};
   if (changes_in_place(object, name))
     return heap_.undefined_hint(
         fmt::format("access to attribute '{}' of '{}' object is unsafe.", name, type_name(object)));

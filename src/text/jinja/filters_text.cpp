@@ -91,15 +91,15 @@ Value indent(Call& call) {
 }
 
 Value truncate(Call& call) {
-  const Text& text = call.text(0);
   const std::int64_t length = call.integer(1, 255);
   const Text end = call.has(3) ? call.text(3) : Text("...");
   const std::int64_t leeway = call.has(4) && !call[4].is(Kind::None) ? call.integer(4) : 5;
   const auto end_size = static_cast<std::int64_t>(count_points(end.view()));
   if (length < end_size) call.fail(fmt::format("expected length >= {}, got {}", end_size, length));
   if (leeway < 0) call.fail(fmt::format("expected leeway >= 0, got {}", leeway));
-  const auto size = static_cast<std::int64_t>(count_points(text.view()));
+  const auto size = static_cast<std::int64_t>(counterbeam::jinja::length(call[0]));
   if (length >= size || leeway >= size - length) return call[0];
+  const Text& text = call.text(0);
   Text kept = text.substr(0, offset_of(text.view(), static_cast<std::size_t>(length - end_size)));
   if (!call.flag(2)) {
     const std::size_t space = kept.view().rfind(' ');

@@ -126,7 +126,8 @@ class Lexer {
       const bool signed_end = close > at && sign_at(close - 1);
       return advance(tag_end(signed_end ? close - 1 : close, "#}"));
     }
-    fail("Missing end of comment tag");
+    if (at < text_.size()) fail("Missing end of comment tag");
+    advance(at);  // Jinja lets a template end with the bare opening
   }
 
   // The place after "{% raw %}" when the tag whose inside starts at `at` is one.
@@ -151,7 +152,7 @@ class Lexer {
       add_data(tag, sign, true);
       return advance(end);
     }
-    fail("Missing end of raw directive");
+    if (at_ < text_.size()) fail("Missing end of raw directive");
   }
 
   void lex_tag(bool block) {

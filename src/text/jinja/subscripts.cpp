@@ -1,4 +1,6 @@
 // obj[key] for strings, sequences, ranges and dicts.
+#include <fmt/format.h>
+
 #include "text/jinja/chars.h"
 #include "text/jinja/operations.h"
 
@@ -54,7 +56,7 @@ Value sliced(const Heap& heap, const Value& object, const SliceObject& slice) {
     case Kind::Range:
       return slice_range(heap, object.as<RangeObject>(), slice);
     default:
-      return {};
+      throw Fault(fmt::format("'{}' object is not subscriptable by a slice", type_name(object)));
   }
 }
 
@@ -72,20 +74,19 @@ Value indexed(const Heap& heap, const Value& object, std::int64_t index) {
 }  // namespace
 
 Value item(const Heap& heap, const Value& object, const Value& key) {
+  if (object.is(Kind::Undefined)) throw Fault(undefined_message(object.as<UndefinedObject>()));
+  if (key.is(Kind::Slice)) return sliced(heap, object, key.as<SliceObject>());
   switch (object.kind()) {
     case Kind::Str:
     case Kind::List:
     case Kind::Tuple:
     case Kind::Range:
-      if (key.is(Kind::Slice)) return sliced(heap, object, key.as<SliceObject>());
       return key.is_integral() ? indexed(heap, object, key.integer()) : Value();
     case Kind::Dict: {
-      if (key.is(Kind::List) || key.is(Kind::Dict) || key.is(Kind::Slice)) return {};
+      if (key.is(Kind::List) || key.is(Kind::Dict)) return {};
       const Value* found = find(object.as<DictObject>(), key);
       return found ? *found : Value();
     }
-    case Kind::Undefined:
-      throw Fault(undefined_message(object.as<UndefinedObject>()));
     default:
       return {};
   }

@@ -88,10 +88,12 @@ Value is_upper_test(Call& call) {
 }
 
 Value is_filter(Call& call) {
+  hash_value(call[0]);
   return Value(call[0].is(Kind::Str) && find_filter(text_of(call[0]).view()) != nullptr);
 }
 
 Value is_test(Call& call) {
+  hash_value(call[0]);
   return Value(call[0].is(Kind::Str) && find_test(text_of(call[0]).view()) != nullptr);
 }
 

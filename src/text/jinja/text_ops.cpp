@@ -46,7 +46,7 @@ std::vector<Text> split_space(const Text& text, std::int64_t limit) {
   std::size_t at = skip_space(view, 0);
   while (at < view.size()) {
     if (limit == 0) {
-      parts.push_back(text.substr(at, trim_end(view)));
+      parts.push_back(text.substr(at, view.size()));
       break;
     }
     --limit;
@@ -64,7 +64,7 @@ std::vector<Text> split_space_right(const Text& text, std::int64_t limit) {
   std::size_t end = trim_end(view);
   while (end > 0) {
     if (limit == 0) {
-      parts.push_back(text.substr(skip_space(view, 0), end));
+      parts.push_back(text.substr(0, end));
       break;
     }
     --limit;
