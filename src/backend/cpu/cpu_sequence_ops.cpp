@@ -35,6 +35,10 @@ void CpuOps::copy_page(KvStore& store, PageId from, PageId to, int) {
 }
 
 std::unique_ptr<StateStore> CpuOps::make_state_store(const StateShape& shape, int slots) {
+  if (shape.conv_width > kMaxTaps) {
+    bad_input("a convolution of {} taps is too wide; this back end takes up to {}",
+              shape.conv_width, kMaxTaps);
+  }
   return std::make_unique<CpuStates>(shape, slots);
 }
 
@@ -92,30 +96,23 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
 }
 
 void CpuOps::causal_conv(Matrix out, Matrix x, const Vector& weight, StateStore& store, int layer) {
-  constexpr int kChannels = 512;  // of one task: a channel's rows belong together, `out` may be x
+  constexpr int kChannels = 1024;  // of one task
   const CpuStates& states = cpu(store);
-  const int taps = states.shape().conv_width, channels = x.width, kept = taps - 1;
+  const int taps = states.shape().conv_width, channels = x.width;
   const float* by_tap = static_cast<const CpuVector&>(weight).by_tap(taps);
   const int chunks = (channels + kChannels - 1) / kChannels;
-  const int tasks = static_cast<int>(batch_.segments.size()) * chunks;
-  pool_.each(tasks, [&](int task, int worker) {
+  pool_.each(static_cast<int>(batch_.segments.size()) * chunks, [&](int task, int) {
     const Segment& segment = batch_.segments[task / chunks];
-    const int first = task % chunks * kChannels, count = std::min(kChannels, channels - first);
-    float* state = states.conv(segment.state, layer) + first;  // [kept] at stride `channels`
-    float* padded = scratch(worker, std::size_t(kept + segment.rows) * kChannels);
-    // The kept inputs and the new ones, so that every row finds its taps above it.
-    for (int i = 0; i < kept; ++i) std::copy_n(state + i * channels, count, padded + i * kChannels);
-    for (int i = 0; i < segment.rows; ++i)
-      std::copy_n(rows_of(x).row(segment.first_row + i) + first, count,
-                  padded + (kept + i) * kChannels);
-    std::vector<const float*> inputs(static_cast<std::size_t>(taps));
-    for (int i = 0; i < segment.rows; ++i) {
-      for (int t = 0; t < taps; ++t) inputs[t] = padded + (i + t) * kChannels;
-      kernels_.conv(rows_of(out).row(segment.first_row + i) + first, inputs.data(),
-                    {const_cast<float*>(by_tap) + first, channels}, taps, count);
-    }
-    for (int i = 0; i < kept; ++i)
-      std::copy_n(padded + (segment.rows + i) * kChannels, count, state + i * channels);
+    const int first = task % chunks * kChannels;
+    ConvStrip strip;
+    strip.out = {rows_of(out).row(segment.first_row) + first, out.stride};
+    strip.x = {rows_of(x).row(segment.first_row) + first, x.stride};
+    strip.weight = {const_cast<float*>(by_tap) + first, channels};
+    strip.kept = {states.conv(segment.state, layer) + first, channels};
+    strip.taps = taps;
+    strip.tokens = segment.rows;
+    strip.channels = std::min(kChannels, channels - first);
+    kernels_.conv(strip);
   });
 }
 

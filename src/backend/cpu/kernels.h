@@ -61,6 +61,19 @@ struct AttentionHead {
   float scale = 0;
 };
 
+// Some channels of a causal convolution over consecutive tokens:
+// out[t] = silu(sum over i of weight[i] * x[t - taps + 1 + i]); `out` may be x.
+struct ConvStrip {
+  Rows out;
+  Rows x;
+  Rows weight;  // [taps]
+  Rows kept;    // [taps - 1] inputs before the first token, oldest first; moved on
+  int taps = 0;
+  int tokens = 0;
+  int channels = 0;
+};
+inline constexpr int kMaxTaps = 16;
+
 // One value head of the Gated DeltaNet over consecutive tokens.
 struct DeltaHead {
   const float* q = nullptr;  // [tokens, key_dim] at `stride`, likewise k and v
@@ -97,8 +110,7 @@ struct Kernels {
   void (*rope)(float* x, const float* cosines, const float* sines, int half);
   void (*silu_mul)(float* out, const float* gate, const float* up, int width);
   void (*sigmoid_gate)(float* out, const float* gate, int width);
-  // out = silu(sum over t of weight.row(t) * inputs[t]); the last tap meets the newest input.
-  void (*conv)(float* out, const float* const* inputs, Rows weight, int taps, int channels);
+  void (*conv)(const ConvStrip& strip);
 
   void (*attention_f32)(const AttentionHead& head, float* scratch);
   void (*attention_bf16)(const AttentionHead& head, float* scratch);

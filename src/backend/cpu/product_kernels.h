@@ -123,11 +123,16 @@ struct ProductLoops {
 
   static void pack(void* to, Rows x, int rows, int width, int depth, int first_block,
                    int last_block) {
+    constexpr int kStep = 2 * S::kWidth;  // a line or two of every row at a time
     for (int block = first_block; block < last_block; ++block) {
       const int first = Blocks::first(block, rows), last = Blocks::first(block + 1, rows);
       Input* out = static_cast<Input*>(to) + first * input_words(depth);
-      for (int row = first; row < last; ++row)
-        pack_row(out + (row - first), last - first, x.row(row), width, depth);
+      for (int k = 0; k < depth; k += kStep) {
+        for (int row = first; row < last; ++row) {
+          for (int i = k; i < k + kStep; i += S::kWidth)
+            pack_vector(out + (row - first), last - first, x.row(row), width, i);
+        }
+      }
     }
   }
 
@@ -157,28 +162,20 @@ struct ProductLoops {
            static_cast<std::ptrdiff_t>(panel) * (p.depth / W::kInputs) * kPanel;
   }
 
-  static void pack_row(Input* out, int step, const float* x, int width, int depth) {
+  // Inputs [k, k + S::kWidth) of a row, every `step` words.
+  static void pack_vector(Input* out, int step, const float* x, int width, int k) {
     constexpr int kWidth = S::kWidth;
-    for (int k = 0; k < depth; k += kWidth) {
-      const auto values = k + kWidth <= width ? S::load(x + k) : S::load_part(x + k, width - k);
-      if constexpr (W::kInputs == 1) {
-        alignas(64) float plain[kWidth];
-        S::store(plain, values);
-        for (int i = 0; i < kWidth; ++i) out[static_cast<std::ptrdiff_t>(k + i) * step] = plain[i];
-      } else if constexpr (W::kInputWords == 2) {
-        alignas(64) float rounded[kWidth];
-        S::store(rounded, S::round_bf16(values));
-        for (int i = 0; i < kWidth; ++i)
-          out[static_cast<std::ptrdiff_t>(k + i) * step] = rounded[i];
-      } else {
-        alignas(64) std::uint16_t rounded[kWidth];
-        S::store_bf16(rounded, values);
-        for (int i = 0; i < kWidth / 2; ++i) {
-          std::uint32_t pair;
-          __builtin_memcpy(&pair, rounded + 2 * i, sizeof pair);
-          out[static_cast<std::ptrdiff_t>(k / 2 + i) * step] = pair;
-        }
-      }
+    const auto values = k + kWidth <= width ? S::load(x + k) : S::load_part(x + k, width - k);
+    out += static_cast<std::ptrdiff_t>(k / W::kInputs) * W::kInputWords * step;
+    if constexpr (W::kInputs == W::kInputWords) {
+      alignas(64) float numbers[kWidth];
+      S::store(numbers, W::kInputs == 1 ? values : S::round_bf16(values));
+      for (int i = 0; i < kWidth; ++i) out[i * step] = numbers[i];
+    } else {
+      alignas(64) std::uint16_t halves[kWidth];
+      S::store_bf16(halves, values);
+      for (int i = 0; i < kWidth / 2; ++i)
+        __builtin_memcpy(out + i * step, halves + 2 * i, sizeof(Input));
     }
   }
 

@@ -95,14 +95,30 @@ struct RowLoops {
     });
   }
 
-  static void conv(float* out, const float* const* inputs, Rows weight, int taps, int channels) {
-    for_vectors<S>(channels, [&](int i, int lanes) {
-      F sum = S::zero();
-      for (int t = 0; t < taps; ++t) {
-        const F w = load_lanes<S>(weight.row(t) + i, lanes);
-        sum = S::fma(load_lanes<S>(inputs[t] + i, lanes), w, sum);
+  static void conv(const ConvStrip& strip) {
+    if (strip.taps == 4) {
+      conv_taps<4>(strip, 4);
+    } else {
+      conv_taps<kMaxTaps>(strip, strip.taps);
+    }
+  }
+
+  // The last inputs of a channel stay in registers from token to token.
+  template <int kTaps>
+  static void conv_taps(const ConvStrip& strip, int taps) {
+    if constexpr (kTaps != kMaxTaps) taps = kTaps;
+    for_vectors<S>(strip.channels, [&](int c, int lanes) {
+      F inputs[kTaps], weights[kTaps];
+      for (int i = 0; i < taps; ++i) weights[i] = load_lanes<S>(strip.weight.row(i) + c, lanes);
+      for (int i = 0; i + 1 < taps; ++i) inputs[i] = load_lanes<S>(strip.kept.row(i) + c, lanes);
+      for (int t = 0; t < strip.tokens; ++t) {
+        inputs[taps - 1] = load_lanes<S>(strip.x.row(t) + c, lanes);
+        F sum = S::zero();
+        for (int i = 0; i < taps; ++i) sum = S::fma(inputs[i], weights[i], sum);
+        store_lanes<S>(strip.out.row(t) + c, lanes, silu_of<S>(sum));
+        for (int i = 0; i + 1 < taps; ++i) inputs[i] = inputs[i + 1];
       }
-      store_lanes<S>(out + i, lanes, silu_of<S>(sum));
+      for (int i = 0; i + 1 < taps; ++i) store_lanes<S>(strip.kept.row(i) + c, lanes, inputs[i]);
     });
   }
 
