@@ -3,7 +3,8 @@
 
 Needs two packages from PyPI, both at Unicode 16.0: unicodedata2==16.0.0 and unicodedataplus (for
 the age of a code point). Categories follow Unicode 16.0, as the regular expressions of Hugging
-Face's tokenizers do; normalisation follows Unicode 9.0, as its normalizers do.
+Face's tokenizers do; normalisation follows Unicode 9.0, as its normalizers do. Where it strips
+marks or splits at punctuation it knows those of Unicode 9.0 and 8.0 only: the later ones are listed.
 
 A table is one string of numbers in base 32: six bits a character, the highest says "more follows".
 """
@@ -32,6 +33,20 @@ def signed(value):
 
 def normalisation_knows(char):
     return ages.age(char) != "" and float(ages.age(char)) <= 9.0
+
+
+def late(major, version):
+    """(gap since the last run, length) of code points of a category assigned after a version."""
+    text, last, c = "", 0, 0
+    while c < 0x110000:
+        start = c
+        while c < 0x110000 and ucd.category(chr(c))[0] == major and float(ages.age(chr(c))) > version:
+            c += 1
+        if c > start:
+            text += number(start - last) + number(c - start)
+            last = c
+        c += 1
+    return text
 
 
 def category_runs():
@@ -105,6 +120,8 @@ def main():
         ("kCategoryRuns", category_runs()),
         ("kCombiningClasses", combining_classes()),
         ("kDecompositions", decompositions()),
+        ("kLateMarks", late("M", 9.0)),
+        ("kLatePunctuation", late("P", 8.0)),
         ("kLowercase", case_pairs(str.lower)),
         ("kCaseFolding", case_pairs(simple_fold)),
     ]

@@ -64,6 +64,24 @@ char32_t mapped(const CasePairs& pairs, char32_t point) {
   return found != pairs.end() && found->first == point ? found->second : point;
 }
 
+using Runs = std::vector<std::pair<char32_t, char32_t>>;  // first, one after the last
+
+Runs unpack_runs(const char* packed) {
+  Runs runs;
+  char32_t at = 0;
+  for (unicode_data::Numbers numbers(packed); !numbers.done();) {
+    const char32_t first = at + numbers.next();
+    at = first + numbers.next();
+    runs.emplace_back(first, at);
+  }
+  return runs;
+}
+
+bool is_among(const Runs& runs, char32_t point) {
+  const auto after = std::upper_bound(runs.begin(), runs.end(), std::pair{point, static_cast<char32_t>(-1)});
+  return after != runs.begin() && point < std::prev(after)->second;
+}
+
 struct CategoryName {
   std::string_view name;  // lower case, without separators
   CategorySet set;
@@ -176,6 +194,16 @@ bool is_word(char32_t point) {
   // The symbols that are Alphabetic: circled and squared letters.
   return (point >= 0x24B6 && point <= 0x24E9) || (point >= 0x1F130 && point <= 0x1F149) ||
          (point >= 0x1F150 && point <= 0x1F169) || (point >= 0x1F170 && point <= 0x1F189);
+}
+
+bool is_mark_of_9(char32_t point) {
+  static const Runs late = unpack_runs(unicode_data::kLateMarks);
+  return is_in(point, kMarks) && !is_among(late, point);
+}
+
+bool is_punctuation_of_8(char32_t point) {
+  static const Runs late = unpack_runs(unicode_data::kLatePunctuation);
+  return is_in(point, kPunctuation) && !is_among(late, point);
 }
 
 char32_t to_lower(char32_t point) {

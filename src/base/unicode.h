@@ -81,6 +81,9 @@ std::optional<CategorySet> category_set(std::string_view name);
 bool is_white_space(char32_t point);  // the property White_Space
 bool is_word(char32_t point);         // letters, marks, decimal digits, connectors (UTS 18)
 
+bool is_mark_of_9(char32_t point);         // a mark known to Unicode 9.0
+bool is_punctuation_of_8(char32_t point);  // punctuation known to Unicode 8.0
+
 char32_t to_lower(char32_t point);   // the simple mapping
 char32_t fold_case(char32_t point);  // the simple folding: two points match without case if equal
 

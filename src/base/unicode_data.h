@@ -9,6 +9,8 @@ namespace counterbeam::unicode_data {
 extern const char* const kCategoryRuns;      // category, length
 extern const char* const kCombiningClasses;  // gap, class
 extern const char* const kDecompositions;    // gap, kind + 4 * length, signed differences
+extern const char* const kLateMarks;         // gap, length: marks newer than Unicode 9.0
+extern const char* const kLatePunctuation;   // gap, length: punctuation newer than Unicode 8.0
 extern const char* const kLowercase;         // gap, signed difference
 extern const char* const kCaseFolding;       // gap, signed difference
 

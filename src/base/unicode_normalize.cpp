@@ -33,6 +33,9 @@ struct Tables {
   Tables() : classes(kLastPoint + 1), changes(kLastPoint + 1) {
     read_classes();
     read_decompositions();
+    for (const auto& [point, entry] : decompositions)
+      if (entry.kind == kComposes && has_compatibility(entry))
+        changes[point] |= bit(NormalForm::Nfkc);
     for (char32_t s = kHangulS; s < kHangulS + kCountL * kCountN; ++s)
       changes[s] |= bit(NormalForm::Nfd) | bit(NormalForm::Nfkd);
     for (char32_t v = kHangulV; v < kHangulV + kCountV; ++v) changes[v] |= composed();
@@ -68,6 +71,17 @@ struct Tables {
       decompositions.emplace(point, entry);
       mark(point, entry);
     }
+  }
+
+  // Some canonical decompositions end in characters that compatibility takes further apart.
+  bool has_compatibility(const Decomposition& entry) const {
+    for (std::uint32_t i = 0; i < entry.length; ++i) {
+      const auto part = decompositions.find(points[entry.begin + i]);
+      if (part != decompositions.end() &&
+          (part->second.kind == kCompatibility || has_compatibility(part->second)))
+        return true;
+    }
+    return false;
   }
 
   void mark(char32_t point, const Decomposition& entry) {

@@ -70,7 +70,7 @@ struct Apply {
     text = text.substr(begin, end - begin);
   }
   void operator()(Normalizer::StripAccents) const {
-    keep_if(staged, [](char32_t point) { return !is_in(point, kMarks); });
+    keep_if(staged, [](char32_t point) { return !is_mark_of_9(point); });
   }
   void operator()(Normalizer::Nmt) const {
     rewrite(staged, [](char32_t c, std::string& out) {

@@ -17,7 +17,7 @@ bool is_kind(char32_t point, CharKind kind) {
     case CharKind::WhiteSpace:
       return is_white_space(point);
     case CharKind::Punctuation:
-      return is_in(point, point < 0x80 ? kPunctuation | kSymbols : kPunctuation);
+      return point < 0x80 ? is_in(point, kPunctuation | kSymbols) : is_punctuation_of_8(point);
   }
   return false;
 }
