@@ -6,7 +6,7 @@ ASAN_TESTS ?= base tensor text backend cache model engine search theory eval cli
 TSAN_TESTS ?= base cache engine search eval
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan fuzz-smoke bench format check-format clean
+.PHONY: help setup build demo test test-asan test-tsan test-web fuzz-smoke bench format check-format clean
 
 help:
 	@echo 'make demo        build, and show what Counterbeam does on the model that ships'
@@ -14,6 +14,7 @@ help:
 	@echo 'make build       build build/release/counterbeam alone'
 	@echo 'make bench       build and run the benchmarks'
 	@echo 'make test-asan   the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
+	@echo 'make test-web    the pages, in a real Chromium'
 	@echo 'make fuzz-smoke  every fuzz target for SECONDS=$(SECONDS)'
 	@echo 'make format      clang-format everything (check-format: complain only)'
 	@echo 'make clean       remove build/'
@@ -41,6 +42,10 @@ test-asan test-tsan: test-%: setup
 	@for room in $(TESTS_$*); do echo "== $$room under $*"; build/$*/tests/test_$$room --gtest_brief=1 || exit 1; done
 TESTS_asan = $(ASAN_TESTS)
 TESTS_tsan = $(TSAN_TESTS)
+
+test-web: build
+	@tools/setup web
+	cd tests/web && /usr/bin/python3 -m unittest discover -v -p '*_test.py'
 
 fuzz-smoke: setup
 	@tools/setup check

@@ -70,9 +70,7 @@ void run(const Options& options, const Globals& globals) {
   if (!options.trace.empty() && settings.method == Method::McmcPower)
     bad_input("--trace: mcmc-power rewrites its answer and leaves no tree to trace");
   const Question question{read_question(options.question), options.system, options.raw,
-                          parse_json(options.template_arguments, "--template-args")};
-  if (!question.template_arguments.is_object())
-    bad_input("--template-args: an object is needed, as {{\"enable_thinking\": true}}");
+                          options.template_arguments};
   const LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
   const Prompts prompts = model.prompts(question, settings);
 

@@ -81,8 +81,8 @@ void print_table(const Candidate& scored, const LoadedModel& model, double steer
 void run(const Options& options, const Globals& globals) {
   validate(options.settings);
   const LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
-  const Prompts prompts = model.prompts(
-      {options.question, options.system, options.raw, Json::object()}, options.settings);
+  const Prompts prompts =
+      model.prompts({options.question, options.system, options.raw, "{}"}, options.settings);
   std::vector<TokenId> tokens = model.tokenizer().encode(options.answer);
   if (options.end) {
     if (model.engine().info().eos.empty())

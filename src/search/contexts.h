@@ -36,9 +36,9 @@ struct Prompts {
 
 struct Question {
   std::string text;
-  std::string system;                        // empty: none
-  bool raw = false;                          // no chat template: the text itself is continued
-  Json template_arguments = Json::object();  // more that the template sees: enable_thinking, ...
+  std::string system;                     // empty: none
+  bool raw = false;                       // no chat template: the text itself is continued
+  std::string template_arguments = "{}";  // JSON; more that the template sees: enable_thinking, ...
 };
 
 // question + joiner + context; no joiner where the question ends in white space.

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "engine/local_engine.h"
 #include "model/hub.h"
+#include "text/chat_template.h"
 
 namespace counterbeam {
 namespace {
@@ -23,7 +24,7 @@ LocalOptions engine_options(const LoadOptions& options, const Tokenizer& tokeniz
 
 }  // namespace
 
-LoadedModel::LoadedModel(std::string name, Tokenizer tokenizer, std::optional<ChatTemplate> chat,
+LoadedModel::LoadedModel(std::string name, Tokenizer tokenizer, std::unique_ptr<ChatTemplate> chat,
                          std::string chat_error, std::unique_ptr<Engine> engine)
     : name_(std::move(name)),
       tokenizer_(std::move(tokenizer)),
@@ -31,13 +32,17 @@ LoadedModel::LoadedModel(std::string name, Tokenizer tokenizer, std::optional<Ch
       chat_error_(std::move(chat_error)),
       engine_(std::move(engine)) {}
 
+LoadedModel::~LoadedModel() = default;
+LoadedModel::LoadedModel(LoadedModel&&) noexcept = default;
+LoadedModel& LoadedModel::operator=(LoadedModel&&) noexcept = default;
+
 LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& options) {
   const std::filesystem::path folder = find_model_or_shipped(name);
   Tokenizer tokenizer = Tokenizer::load(folder);
-  std::optional<ChatTemplate> chat;
+  std::unique_ptr<ChatTemplate> chat;
   std::string chat_error;
   try {
-    chat = ChatTemplate::load(folder);
+    chat = std::make_unique<ChatTemplate>(ChatTemplate::load(folder));
   } catch (const Error& error) {
     chat_error = error.what();  // only a question that needs the template fails
   }
@@ -48,7 +53,7 @@ LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& option
 
 Prompts LoadedModel::prompts(const Question& question, const Settings& settings) const {
   if (!question.raw && !chat_) throw Error(ErrorKind::BadInput, chat_error_);
-  return build_prompts(question, settings, chat_ ? &*chat_ : nullptr, tokenizer_);
+  return build_prompts(question, settings, chat_.get(), tokenizer_);
 }
 
 std::string LoadedModel::text(std::span<const TokenId> tokens) const {

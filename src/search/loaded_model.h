@@ -2,14 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "counterbeam/counterbeam.h"
 #include "engine/engine.h"
 #include "search/contexts.h"
-#include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace counterbeam {
@@ -18,6 +16,9 @@ class LoadedModel {
  public:
   // A folder or ORG/NAME; empty: the shipped model.
   static LoadedModel load(const std::string& name, const LoadOptions& options);
+  ~LoadedModel();
+  LoadedModel(LoadedModel&&) noexcept;
+  LoadedModel& operator=(LoadedModel&&) noexcept;
 
   Engine& engine() const { return *engine_; }
   const Tokenizer& tokenizer() const { return tokenizer_; }
@@ -32,12 +33,12 @@ class LoadedModel {
   std::string token_text(TokenId token) const;
 
  private:
-  LoadedModel(std::string name, Tokenizer tokenizer, std::optional<ChatTemplate> chat,
+  LoadedModel(std::string name, Tokenizer tokenizer, std::unique_ptr<ChatTemplate> chat,
               std::string chat_error, std::unique_ptr<Engine> engine);
 
   std::string name_;
   Tokenizer tokenizer_;
-  std::optional<ChatTemplate> chat_;
+  std::unique_ptr<ChatTemplate> chat_;
   std::string chat_error_;  // why there is no chat template
   std::unique_ptr<Engine> engine_;
 };

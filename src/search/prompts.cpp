@@ -1,6 +1,7 @@
 // The three prompts of a question: rendered by the model's own chat template and encoded so that
 // what a user writes never becomes a control token.
 #include "base/error.h"
+#include "base/json.h"
 #include "search/contexts.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -41,16 +42,21 @@ Frame frame_of(const std::string& rendered, std::string_view message, const Chat
 
 class Renderer {
  public:
-  Renderer(const Question& question, const ChatTemplate& chat) : question_(question), chat_(chat) {}
+  Renderer(const Question& question, const ChatTemplate& chat)
+      : question_(question),
+        chat_(chat),
+        arguments_(parse_json(question.template_arguments, "template arguments")) {
+    if (!arguments_.is_object())
+      bad_input("template arguments: an object is needed, as {{\"enable_thinking\": true}}");
+    arguments_["add_generation_prompt"] = true;
+  }
 
   std::vector<PromptPiece> pieces(std::string_view message) const {
     Json messages = Json::array();
     if (!question_.system.empty())
       messages.push_back({{"role", "system"}, {"content", question_.system}});
     messages.push_back({{"role", "user"}, {"content", message}});
-    Json arguments = question_.template_arguments;
-    arguments["add_generation_prompt"] = true;
-    return chat_.render_pieces(messages, arguments);
+    return chat_.render_pieces(messages, arguments_);
   }
 
   // The rendered message with a context; the rest of the prompt must be that of the base prompt.
@@ -77,6 +83,7 @@ class Renderer {
  private:
   const Question& question_;
   const ChatTemplate& chat_;
+  Json arguments_;
 };
 
 std::vector<TokenId> encoded(const std::vector<PromptPiece>& pieces, const Tokenizer& tokenizer) {

@@ -21,8 +21,7 @@ LanguageModel LanguageModel::load(const std::string& name, const LoadOptions& op
 Answer LanguageModel::ask(const std::string& question, const AskOptions& options) const {
   const LoadedModel& model = parts_->model;
   const Settings settings = parse_method(options.method);
-  const Prompts prompts =
-      model.prompts({question, options.system, options.raw, Json::object()}, settings);
+  const Prompts prompts = model.prompts({question, options.system, options.raw, "{}"}, settings);
   SearchHooks hooks;
   if (options.on_block)
     hooks.on_block = [&](const BlockReport& report) {
@@ -54,8 +53,7 @@ std::vector<TokenScore> LanguageModel::score(const std::string& question, const 
   settings.positive = options.positive;
   settings.negative = options.negative;
   validate(settings);
-  const Prompts prompts =
-      model.prompts({question, options.system, options.raw, Json::object()}, settings);
+  const Prompts prompts = model.prompts({question, options.system, options.raw, "{}"}, settings);
   const Candidate scored = score_answer({model.engine(), prompts, 0, 0, nullptr},
                                         model.tokenizer().encode(answer), settings.steer);
   std::vector<TokenScore> tokens;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace counterbeam {
 namespace {

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <variant>
 
-#include "base/json.h"
+#include "base/json_fwd.h"
 
 namespace counterbeam {
 

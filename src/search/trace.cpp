@@ -1,6 +1,7 @@
 #include "search/trace.h"
 
 #include "base/error.h"
+#include "base/json.h"
 
 namespace counterbeam {
 namespace {

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/json.h"
 #include "search/trace.h"
 
 namespace counterbeam {
