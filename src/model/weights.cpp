@@ -64,7 +64,7 @@ std::vector<std::string> CheckpointWeights::unexpected() const {
 }
 
 RandomWeights::RandomWeights(DType dtype, std::uint64_t seed) : dtype_(dtype) {
-  block_.resize(1000003);  // a prime, so that rows of a matrix do not repeat each other
+  block_.resize(65537);  // a prime, so that rows of a matrix do not repeat each other
   for (std::size_t i = 0; i < block_.size(); ++i) {
     const DrawKey key{.seed = seed, .position = static_cast<std::uint32_t>(i)};
     block_[i] = static_cast<float>(uniform(key) * 2 - 1);

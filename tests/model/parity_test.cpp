@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
+#include "backend/cpu/isa.h"
 #include "model/runner.h"
 #include "support/shared_folder.h"
 
@@ -40,44 +42,147 @@ void expect_parity(const Logits& ours, std::span<const float> reference, const s
   }
 }
 
-void expect_parity_of_folder(const fs::path& folder, std::unique_ptr<Ops> ops) {
+struct Case {
+  std::string name;
+  std::vector<TokenId> ids;
+  std::vector<float> logits;  // [ids, vocab]
+};
+
+std::vector<Case> cases_of(const fs::path& folder) {
+  const SafetensorsFile reference(folder / "reference.safetensors");
+  std::vector<Case> cases;
+  for (int i = 0;; ++i) {
+    const TensorView* view = reference.find("input_ids." + std::to_string(i));
+    if (view == nullptr) return cases;
+    Case one{folder.filename().string() + " " + std::to_string(i), {}, {}};
+    one.ids.resize(static_cast<std::size_t>(view->shape.elements()));
+    std::memcpy(one.ids.data(), view->data, view->bytes());
+    one.logits = to_f32(*reference.find("logits." + std::to_string(i)));
+    cases.push_back(std::move(one));
+  }
+}
+
+Runner load_runner(const fs::path& folder, std::unique_ptr<Ops> ops) {
   const ModelConfig config = read_config(folder);
   const Checkpoint checkpoint = Checkpoint::open(folder);
   CheckpointWeights weights(checkpoint, config);
   Runner runner(std::move(ops), config, weights);
   EXPECT_TRUE(weights.unexpected().empty());
-  const SafetensorsFile reference(folder / "reference.safetensors");
-  for (int i = 0;; ++i) {
-    const TensorView* ids_view = reference.find("input_ids." + std::to_string(i));
-    if (ids_view == nullptr) break;
-    std::vector<TokenId> ids(static_cast<std::size_t>(ids_view->shape.elements()));
-    std::memcpy(ids.data(), ids_view->data, ids_view->bytes());
-    const std::vector<float> logits = to_f32(*reference.find("logits." + std::to_string(i)));
-    const std::string what = folder.filename().string() + " " + std::to_string(i);
-    const Logits whole = by_prefill(runner, ids);
-    expect_parity(whole, logits, what);
-    EXPECT_EQ(whole, by_pieces(runner, ids, {1})) << what << " token by token";
-    EXPECT_EQ(whole, by_pieces(runner, ids, {5, 1, 32, 2, 17})) << what << " by blocks";
-    EXPECT_EQ(whole, by_forks(runner, ids)) << what << " after forks";
-    EXPECT_EQ(whole, in_company(runner, ids)) << what << " in company";
+  return runner;
+}
+
+// Whichever way a sequence is cut into batches, the same bits.
+Logits same_by_every_way(Runner& runner, const Case& one) {
+  const Logits whole = by_prefill(runner, one.ids);
+  EXPECT_EQ(whole, by_pieces(runner, one.ids, {1})) << one.name << " token by token";
+  EXPECT_EQ(whole, by_pieces(runner, one.ids, {5, 1, 32, 2, 17})) << one.name << " by blocks";
+  EXPECT_EQ(whole, by_forks(runner, one.ids)) << one.name << " after forks";
+  EXPECT_EQ(whole, in_company(runner, one.ids)) << one.name << " in company";
+  return whole;
+}
+
+void expect_parity_of_folder(const fs::path& folder, std::unique_ptr<Ops> ops) {
+  Runner runner = load_runner(folder, std::move(ops));
+  for (const Case& one : cases_of(folder)) {
+    expect_parity(same_by_every_way(runner, one), one.logits, one.name);
   }
   EXPECT_EQ(runner.cache().used(), (CacheNeed{0, 0}));
 }
 
-std::vector<fs::path> parity_folders() {
+// Those beside the repository, and those of tools/parity_checkpoints.py where one says so.
+std::vector<fs::path> parity_folders(bool with_others) {
   std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(testing::shared_folder() / "fixtures/parity")) {
-    folders.push_back(entry.path());
-  }
+  const auto add = [&](const fs::path& parent) {
+    for (const auto& entry : fs::directory_iterator(parent)) folders.push_back(entry.path());
+  };
+  add(testing::shared_folder() / "fixtures/parity");
+  const char* others = std::getenv("COUNTERBEAM_PARITY");
+  if (with_others && others != nullptr) add(others);
   std::sort(folders.begin(), folders.end());
   return folders;
 }
 
 TEST(Parity, ReferenceOpsMatchTransformers) {
   CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
-  for (const fs::path& folder : parity_folders()) {
+  for (const fs::path& folder : parity_folders(true)) {
     SCOPED_TRACE(folder.filename().string());
     expect_parity_of_folder(folder, make_reference_ops());
+  }
+}
+
+TEST(Parity, EveryCpuPathMatchesTransformers) {
+  CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
+  for (const Isa isa : kAllIsas) {
+    if (!runs_here(isa)) continue;
+    for (const fs::path& folder : parity_folders(true)) {
+      SCOPED_TRACE(folder.filename().string() + " " + std::string(name_of(isa)));
+      expect_parity_of_folder(folder, make_cpu_ops(Precision::F32, 2, std::string(name_of(isa))));
+    }
+  }
+}
+
+// The distance from a positive number to the next bfloat16 above it.
+float bf16_ulp(float x) {
+  return std::ldexp(1.0f, std::ilogb(x) - 7);
+}
+
+// The weights of a checkpoint rounded to bf16, so that what is left to compare is the arithmetic.
+class RoundedWeights : public WeightSource {
+ public:
+  explicit RoundedWeights(WeightSource& exact) : exact_(exact) {}
+  TensorView get(const std::string& name, const Shape& shape) override {
+    kept_.push_back(Tensor::from_f32(to_f32(exact_.get(name, shape)), DType::BF16, shape));
+    return kept_.back().view();
+  }
+  void done() override {
+    kept_.clear();
+    exact_.done();
+  }
+
+ private:
+  WeightSource& exact_;
+  std::vector<Tensor> kept_;
+};
+
+Runner load_rounded(const fs::path& folder, std::unique_ptr<Ops> ops) {
+  const ModelConfig config = read_config(folder);
+  const Checkpoint checkpoint = Checkpoint::open(folder);
+  CheckpointWeights exact(checkpoint, config);
+  RoundedWeights weights(exact);
+  return {std::move(ops), config, weights};
+}
+
+// The likeliest token may differ only where the reference's logits of the two are within three ulps
+// (0.047 at logits of 2 to 4): inputs of products and keys and values are rounded to bf16 too, and
+// rows of 64 numbers average little of that out.
+void expect_bf16_close(const Logits& ours, const Logits& reference, const std::string& what) {
+  double error = 0, power = 0;
+  for (std::size_t r = 0; r < ours.size(); ++r) {
+    const auto best = std::max_element(ours[r].begin(), ours[r].end()) - ours[r].begin();
+    const float top = *std::max_element(reference[r].begin(), reference[r].end());
+    EXPECT_LE(top - reference[r][static_cast<std::size_t>(best)], 3 * bf16_ulp(std::abs(top)))
+        << what << ", position " << r;
+    for (std::size_t i = 0; i < ours[r].size(); ++i) {
+      error += std::pow(double(ours[r][i]) - reference[r][i], 2);
+      power += std::pow(double(reference[r][i]), 2);
+    }
+  }
+  EXPECT_LE(error / power, 1e-3) << what;
+}
+
+TEST(Parity, Bf16ChangesTheLikeliestTokenOnlyNearTies) {
+  CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
+  for (const Isa isa : kAllIsas) {
+    if (!runs_here(isa)) continue;
+    for (const fs::path& folder : parity_folders(false)) {
+      SCOPED_TRACE(folder.filename().string() + " " + std::string(name_of(isa)));
+      Runner runner =
+          load_runner(folder, make_cpu_ops(Precision::Bf16, 2, std::string(name_of(isa))));
+      Runner reference = load_rounded(folder, make_reference_ops());
+      for (const Case& one : cases_of(folder)) {
+        expect_bf16_close(same_by_every_way(runner, one), by_prefill(reference, one.ids), one.name);
+      }
+    }
   }
 }
 

@@ -1,0 +1,129 @@
+// `bench`: how fast this machine runs a model, as searches use it.
+#include <algorithm>
+#include <thread>
+
+#include "base/json.h"
+#include "cli/bench_run.h"
+#include "cli/command.h"
+#include "cli/engine_options.h"
+#include "model/hub.h"
+
+namespace counterbeam::cli {
+namespace {
+
+struct Options {
+  std::string shape;
+  std::string isa;
+  std::string followers = "auto";
+  BenchSettings settings;
+};
+
+FollowerMode follower_mode(const std::string& name) {
+  if (name == "lockstep") return FollowerMode::Lockstep;
+  return name == "block" ? FollowerMode::Block : FollowerMode::Auto;
+}
+
+std::unique_ptr<LocalEngine> make_engine(const Options& options, const Globals& globals) {
+  LocalOptions engine = engine_options(globals);
+  engine.isa = options.isa;
+  engine.followers = follower_mode(options.followers);
+  engine.kept_prefixes = 0;
+  const bool given = !options.shape.empty();
+  return given ? LocalEngine::random(known_shape(options.shape), engine)
+               : LocalEngine::load(find_model_or_shipped(globals.model), engine);
+}
+
+Json to_json(const BenchReport& report, const LocalEngine& engine) {
+  Json figures = Json::array();
+  for (const BenchFigure& figure : report.figures) {
+    figures.push_back({{"name", figure.name},
+                       {"rows", figure.rows},
+                       {"seconds", figure.seconds},
+                       {"tokens_per_second", figure.tokens_per_second()},
+                       {"gigabytes_per_second", figure.gigabytes_per_second()},
+                       {"gigaflops", figure.gigaflops()},
+                       {"share_of_bandwidth",
+                        figure.gigabytes_per_second() / report.memory_gigabytes_per_second}});
+  }
+  return {{"engine", engine.info().description},
+          {"memory_gigabytes_per_second", report.memory_gigabytes_per_second},
+          {"figures", figures},
+          {"block_ratio", report.block_ratio}};
+}
+
+void print(const BenchReport& report, const LocalEngine& engine) {
+  fmt::print("{}\nmemory reads at {:.1f} GB/s\n\n", engine.info().description,
+             report.memory_gigabytes_per_second);
+  fmt::print("{:<40} {:>10} {:>10} {:>8} {:>9} {:>10}\n", "", "seconds", "tokens/s", "GB/s",
+             "GFLOP/s", "bandwidth");
+  for (const BenchFigure& figure : report.figures) {
+    fmt::print("{:<40} {:>10.3f} {:>10.1f} {:>8.1f} {:>9.1f} {:>9.0f}%\n", figure.name,
+               figure.seconds, figure.tokens_per_second(), figure.gigabytes_per_second(),
+               figure.gigaflops(),
+               100 * figure.gigabytes_per_second() / report.memory_gigabytes_per_second);
+  }
+  fmt::print("\na block with two contexts takes {:.2f} times one without\n", report.block_ratio);
+}
+
+void run(const Options& options, const Globals& globals) {
+  const auto engine = make_engine(options, globals);
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = globals.threads > 0 ? globals.threads : cores;
+  const bool bf16 =
+      globals.dtype == "bf16" || (globals.dtype == "auto" && engine->config().dtype == DType::BF16);
+  const BenchReport report = run_bench(*engine, options.settings, bf16 ? 2 : 4, threads);
+  if (globals.json) {
+    fmt::print("{}\n", to_line(to_json(report, *engine)));
+  } else {
+    print(report, *engine);
+  }
+}
+
+}  // namespace
+
+void add_bench(CLI::App& app, const Globals& globals) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "bench",
+      "How fast this machine runs a model, as searches use it: decoding several sequences\n"
+      "together, reading prompts, scoring given tokens, and a block of a beam search with and\n"
+      "without two contexts. GB/s and GFLOP/s are what the figure needs at least; bandwidth is "
+      "the\n"
+      "share of the memory bandwidth measured in the same run.\n"
+      "  counterbeam bench --shape qwen2.5-0.5b");
+  command->add_option("--shape", options->shape,
+                      fmt::format("Random weights of this shape in memory instead of a model: {}",
+                                  fmt::join(known_shape_names(), ", ")));
+  command->add_option("--rows", options->settings.rows, "Sequences that decode together")
+      ->delimiter(',')
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--context", options->settings.context, "Tokens of every prompt")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--tokens", options->settings.tokens, "Tokens decoded per sequence")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--prefill", options->settings.prefill, "Tokens of the prompt that is timed")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--beams", options->settings.beams, "Beams of the block")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
+  command->add_option("--block", options->settings.block, "Tokens of the block")
+      ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--rounds", options->settings.rounds, "Rounds; the median counts")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  command
+      ->add_option("--followers", options->followers,
+                   "How contexts are scored: auto, lockstep or block")
+      ->check(CLI::IsMember({"auto", "lockstep", "block"}))
+      ->capture_default_str();
+  command->add_option("--isa", options->isa,
+                      "Force a path of the CPU back end: avx2, avx512, avx512-bf16, amx");
+  command->callback([options, &globals] { run(*options, globals); });
+}
+
+}  // namespace counterbeam::cli

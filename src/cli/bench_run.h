@@ -1,0 +1,48 @@
+// What `bench` measures: the engine as searches use it, and the memory it runs on. Every figure is
+// the median of a few rounds, and the rounds of all figures are interleaved.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/local_engine.h"
+
+namespace counterbeam::cli {
+
+struct BenchSettings {
+  std::vector<int> rows = {1, 4, 16, 48};  // sequences that decode together
+  int context = 256;                       // tokens of every prompt
+  int tokens = 32;                         // decoded per sequence
+  int prefill = 512;                       // tokens of the prompt that is timed
+  int beams = 16;  // of the block that is compared with and without contexts
+  int block = 32;  // tokens of that block
+  int rounds = 3;
+};
+
+struct BenchFigure {
+  std::string name;       // "decode 16 rows"
+  int rows = 0;           // per step
+  double seconds = 0;     // median
+  double tokens = 0;      // in that time
+  double bytes = 0;       // weights, keys, values and states that had to be moved
+  double operations = 0;  // floating-point
+  double tokens_per_second() const { return tokens / seconds; }
+  double gigabytes_per_second() const { return bytes / seconds / 1e9; }
+  double gigaflops() const { return operations / seconds / 1e9; }
+};
+
+struct BenchReport {
+  double memory_gigabytes_per_second = 0;  // reading, all threads
+  std::vector<BenchFigure> figures;
+  double block_ratio = 0;  // a block with two contexts over one without
+};
+
+// Fastest of a few passes over a buffer far larger than the caches.
+double measure_memory_bandwidth(int threads);
+
+// `weight_bytes`: of one number of the weights.
+BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes,
+                      int threads);
+
+}  // namespace counterbeam::cli

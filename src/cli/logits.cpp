@@ -1,0 +1,60 @@
+// `logits`: token ids in, the model's logits after each of them out, as a .npy file.
+#include "base/error.h"
+#include "base/json.h"
+#include "cli/command.h"
+#include "cli/engine_options.h"
+#include "model/hub.h"
+#include "tensor/npy.h"
+
+namespace counterbeam::cli {
+namespace {
+
+struct Options {
+  std::string ids;
+  std::string out;
+};
+
+std::vector<TokenId> read_ids(const std::string& path) {
+  const Json json = read_json_file(path);
+  if (!json.is_array()) bad_input("{}: a list of token ids is needed, as [1, 2, 3]", path);
+  std::vector<TokenId> ids;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const bool fits = json[i].is_number_integer() && json[i] >= 0 && json[i] <= 0x7fffffff;
+    if (!fits) bad_input("{}: item {} is {}, not a token id", path, i, json[i].dump());
+    ids.push_back(json[i].get<TokenId>());
+  }
+  if (ids.empty()) bad_input("{}: the list is empty; at least one id is needed", path);
+  return ids;
+}
+
+void run(const Options& options, const Globals& globals) {
+  const std::vector<TokenId> ids = read_ids(options.ids);
+  const auto engine =
+      LocalEngine::load(find_model_or_shipped(globals.model), engine_options(globals));
+  const int vocab = engine->info().vocab_size;
+  NpyWriter file(options.out, static_cast<std::int64_t>(ids.size()), vocab);
+  engine->logits(ids, [&](int, std::span<const float> row) { file.row(row); });
+  file.finish();
+  if (globals.json) {
+    fmt::print("{}\n", to_line({{"out", options.out}, {"rows", ids.size()}, {"vocab", vocab}}));
+  } else if (!globals.quiet) {
+    fmt::print("{}: float32 [{}, {}]\n", options.out, ids.size(), vocab);
+  }
+}
+
+}  // namespace
+
+void add_logits(CLI::App& app, const Globals& globals) {
+  auto options = std::make_shared<Options>();
+  CLI::App* command = app.add_subcommand(
+      "logits",
+      "The model's logits after every token of a sequence.\n\n"
+      "Reads a JSON list of token ids and writes float32 [ids, vocabulary]: row i holds the logits "
+      "of the token that follows ids[0..i].\n"
+      "  counterbeam --model DIR logits --ids ids.json --out logits.npy");
+  command->add_option("--ids", options->ids, "JSON file with a list of token ids")->required();
+  command->add_option("--out", options->out, "The .npy file to write")->required();
+  command->callback([options, &globals] { run(*options, globals); });
+}
+
+}  // namespace counterbeam::cli
