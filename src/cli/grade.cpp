@@ -3,9 +3,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <condition_variable>
+#include <exception>
 #include <iostream>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <thread>
+#include <vector>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -64,26 +70,81 @@ class Grader {
         extract_code(field(row, line, "pred", true), problem.prompt, problem.entry_point);
     if (problem.test.empty() || problem.entry_point.empty())
       return {{"equal", nullptr}, {"extracted", extracted(program)}, {"state", nullptr}};
-    if (!judge_) judge_.emplace();
-    const CodeVerdict verdict = judge_->judge(problem, program);
+    std::call_once(judge_made_, [this] { judge_.emplace(); });
+    const CodeVerdict verdict = judged(problem, program, line);
     return {{"equal", verdict.state == CodeState::Pass},
             {"extracted", extracted(program)},
             {"state", to_string(verdict.state)},
             {"detail", verdict.detail}};
   }
 
+  CodeVerdict judged(const CodeProblem& problem, const std::string& program,
+                     const std::string& line) const {
+    try {
+      return judge_->judge(problem, program);
+    } catch (const Error& error) {
+      throw Error(error.kind(), fmt::format("{}: {}", line, error.what()));
+    }
+  }
+
   std::string task_;
+  std::once_flag judge_made_;
   std::optional<CodeJudge> judge_;  // made when the first program comes
 };
 
-void run_lines(Grader& grader) {
-  std::string line;
-  for (int number = 1; std::getline(std::cin, line); ++number) {
-    if (line.find_first_not_of(" \t\r") == line.npos) continue;
-    const std::string name = fmt::format("line {} of standard input", number);
-    fmt::print("{}\n", to_line(grader.grade(parse_json(line, name), name)));
+// Lines of standard input, graded by several threads and printed in their order. The first bad
+// line ends it, after what stands before it.
+class Lines {
+ public:
+  explicit Lines(Grader& grader) : grader_(grader) {}
+
+  void run(int threads) {
+    {
+      std::vector<std::jthread> others;
+      for (int i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
+      work();
+    }
+    if (failure_) std::rethrow_exception(failure_);
   }
-}
+
+ private:
+  void work() {
+    std::string line;
+    while (const int number = next(line)) {
+      std::string verdict;
+      std::exception_ptr failure;
+      try {
+        verdict = grade(line, fmt::format("line {} of standard input", number));
+      } catch (...) {
+        failure = std::current_exception();
+      }
+      std::unique_lock lock(printing_);
+      turn_.wait(lock, [&] { return failure_ || printed_ == number - 1; });
+      if (failure_) return;
+      fmt::print("{}", verdict);
+      failure_ = failure;
+      printed_ = number;
+      turn_.notify_all();
+    }
+  }
+
+  // The line's number; 0 at the end.
+  int next(std::string& line) {
+    const std::lock_guard lock(reading_);
+    return std::getline(std::cin, line) ? ++read_ : 0;
+  }
+
+  std::string grade(const std::string& line, const std::string& name) {
+    if (line.find_first_not_of(" \t\r") == line.npos) return "";
+    return to_line(grader_.grade(parse_json(line, name), name)) + "\n";
+  }
+
+  Grader& grader_;
+  std::mutex reading_, printing_;
+  std::condition_variable turn_;
+  int read_ = 0, printed_ = 0;
+  std::exception_ptr failure_;
+};
 
 }  // namespace
 
@@ -113,7 +174,10 @@ void add_grade(CLI::App& app, const Globals& globals) {
     if (options->jsonl == given || (!given && command->count("gold") > 0))
       bad_input("grade: give a reference and an answer, or --jsonl, one of the two");
     Grader grader(options->task);
-    if (options->jsonl) return run_lines(grader);
+    // A program waits more than it computes; the other tasks are done before a thread would start.
+    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    const int threads = globals.threads > 0 ? globals.threads : cores;
+    if (options->jsonl) return Lines(grader).run(options->task == "code" ? threads : 1);
     if (options->task == "code") bad_input("grade: code is judged from lines; give --jsonl");
     const Json verdict = grader.pair(options->gold, options->pred);
     if (globals.json) return fmt::print("{}\n", to_line(verdict));
