@@ -10,6 +10,7 @@ another one named by COUNTERBEAM_JINJA_CASES. Needs: pip install jinja2.
 """
 import copy
 import datetime
+import functools
 import itertools
 import json
 import pathlib
@@ -52,6 +53,7 @@ def environment():
 
 
 ENV = environment()
+compiled = functools.lru_cache(maxsize=64)(ENV.from_string)
 
 
 def expect(template, messages, args):
@@ -59,7 +61,7 @@ def expect(template, messages, args):
     context = {"tools": None, "documents": None, "add_generation_prompt": False,
                "bos_token": "<s>", "eos_token": "</s>", "messages": messages, **copy.deepcopy(args)}
     try:
-        text = ENV.from_string(template).render(**context)
+        text = compiled(template).render(**context)
         text.encode()
         case["text"] = text
     except Exception as error:  # every kind counts: ours must fail as well
@@ -196,7 +198,7 @@ SNIPPETS = [
     "{% include 'x' %}", "{% if no %}{% include 'x' %}{% endif %}ok", "{% if no %}{{ 1|nosuch }}{% endif %}ok", "{{ 1|nosuch if no else 2 }}", "{% do 1 %}", "{% if %}", "{% for %}", "{{ }}", "{{ 1 +", "{% if 1 %}", "{% endif %}", "{% break %}", "{{ 'a }}", "{{ (1 }}", "{# x", "{% raw %}", "{{ a b }}", "{% set 1 = 2 %}", "{% set loop = 1 %}{{ loop }}", "{% for loop in [1] %}{% endfor %}", "{{ 1 is defined is none }}", "{{ x is not defined }}", "{{ [1, 2, 3] is not sequence }}", "{{ f(a=1, 2) }}", "{% macro m(a, a) %}{% endmacro %}", "{% macro m(a=1, b) %}{% endmacro %}",
     "{{ users|map(attribute='name')|map('lower')|join(', ') }}{{ users|selectattr('age', '>=', 30)|map(attribute='name')|list }}{{ (users|first).name }}{{ (users|last).age }}", "{% for g, us in users|groupby('age') %}{{ g }}:{{ us|length }};{% endfor %}", "{{ users|sum('age') }}{{ (users|map(attribute='age'))|max }}", "{% if users|selectattr('nope') %}truthy{% endif %}", "{{ (list|map('string'))[0] }}{{ list|map('string')|length }}", "{% set g = list|select %}{{ g|list }}{{ g|list }}", "{% set g = list|map('string') %}{{ g|first }}{{ g|join }}",
     "{{ d.a[1].x }}{{ d['a'][0] }}{{ d.get('b') }}{{ d.items()|length }}{{ d.keys()|list }}{{ d.values() }}{{ d.items() }}{{ 'b' in d }}{{ d|length }}{{ d|list }}{{ d|first }}", "{{ s[0] }}{{ s[-1] }}{{ s[1:4] }}{{ uni[2:5] }}{{ uni[::-1] }}{{ uni|length }}{{ uni|upper }}{{ uni|title }}{{ uni[100] }}",
-    "{{ list.append(4) }}", "{% set x = list.append(4) %}", "{{ list.pop }}x", "{{ d.update is defined }}{{ d.pop is defined }}", "{{ ''.__class__ }}x", "{{ ''.__class__.__mro__ }}", "{{ namespace(_x=1) }}" if False else "{{ namespace(x=1).x }}", "{{ ns.x }}", "{% set d.x = 1 %}", "{{ tools is none }}{{ tools is defined }}{{ documents }}{{ add_generation_prompt }}{{ bos_token }}", "{{ messages|length }}", "{{ lipsum is defined }}" if False else "{{ 1 }}", "{{ 10 is divisibleby 5 and 3 is odd }}{{ 'a' is in 'abc' }}{{ 1 is eq 1 }}", "{{ num.real }}{{ 5.0.is_integer() }}" if False else "{{ pi.is_integer() }}", "{{ d|tojson(indent=4) }}{{ {'a': [], 'b': {}, 'c': [[]]}|tojson(indent=1) }}", "{{ [1.0, 1e100, none, true, 'é\\n\\x01\"/\\\\']|tojson }}", "{{ {1: 2, none: 3, true: 4, 1.5: 5}|tojson }}", "{{ {'a': missing}|tojson }}", "{{ (1, 2)|tojson }}{{ '</script>'|tojson }}{{ range(3)|tojson }}", "{{ list|sort|join }}{{ words|sort }}{{ mixed|sort }}", "{{ [[2, 'b'], [1, 'a']]|sort }}{{ [(1, 2), (1, 1)]|sort }}", "{{ 'a,b,,c'.split(',') }}{{ ' a  b '.split() }}{{ 'a b c d'.split(' ', 2) }}{{ 'a--b'.split('--') }}{{ ''.split(',') }}{{ ''.split() }}", "{{ 'abc'.split('') }}", "{{ 'x'.join([1]) }}", "{{ 'a' < 'B' }}{{ [1, 2] < [1, 3] }}{{ 'a' < 1 }}", "{{ 1 == 1.0 == true }}{{ [1] == (1,) }}{{ {'a': 1} == {'a': 1.0} }}{{ none == false }}", "{{ ('a', 'b')|join('-') }}{{ 'abc'|list }}{{ 'abc'|reverse }}{{ [3, 1]|reverse|list }}{{ {'a': 1, 'b': 2}|reverse|list }}", "{{ 'Hello'|replace('l', 'L', 1)|upper|lower|title|trim('h') }}", "{{ 5|default(1) }}{{ ''|default('x') }}{{ ''|default('x', true) }}{{ missing|default }}{{ none|default('n') }}", "{%- for m in messages %}{{ m.role }}: {{ m['content']|trim }}{{ '\\n' if not loop.last }}{%- endfor %}",
+    "{{ list.append(4) }}", "{% set x = list.append(4) %}", "{{ list.pop }}x", "{{ d.update is defined }}{{ d.pop is defined }}", "{{ ''.__class__ }}x", "{{ ''.__class__.__mro__ }}", "{{ namespace(x=1).x }}", "{{ ns.x }}", "{% set d.x = 1 %}", "{{ tools is none }}{{ tools is defined }}{{ documents }}{{ add_generation_prompt }}{{ bos_token }}", "{{ messages|length }}", "{{ 10 is divisibleby 5 and 3 is odd }}{{ 'a' is in 'abc' }}{{ 1 is eq 1 }}", "{{ pi.is_integer() }}", "{{ d|tojson(indent=4) }}{{ {'a': [], 'b': {}, 'c': [[]]}|tojson(indent=1) }}", "{{ [1.0, 1e100, none, true, 'é\\n\\x01\"/\\\\']|tojson }}", "{{ {1: 2, none: 3, true: 4, 1.5: 5}|tojson }}", "{{ {'a': missing}|tojson }}", "{{ (1, 2)|tojson }}{{ '</script>'|tojson }}{{ range(3)|tojson }}", "{{ list|sort|join }}{{ words|sort }}{{ mixed|sort }}", "{{ [[2, 'b'], [1, 'a']]|sort }}{{ [(1, 2), (1, 1)]|sort }}", "{{ 'a,b,,c'.split(',') }}{{ ' a  b '.split() }}{{ 'a b c d'.split(' ', 2) }}{{ 'a--b'.split('--') }}{{ ''.split(',') }}{{ ''.split() }}", "{{ 'abc'.split('') }}", "{{ 'x'.join([1]) }}", "{{ 'a' < 'B' }}{{ [1, 2] < [1, 3] }}{{ 'a' < 1 }}", "{{ 1 == 1.0 == true }}{{ [1] == (1,) }}{{ {'a': 1} == {'a': 1.0} }}{{ none == false }}", "{{ ('a', 'b')|join('-') }}{{ 'abc'|list }}{{ 'abc'|reverse }}{{ [3, 1]|reverse|list }}{{ {'a': 1, 'b': 2}|reverse|list }}", "{{ 'Hello'|replace('l', 'L', 1)|upper|lower|title|trim('h') }}", "{{ 5|default(1) }}{{ ''|default('x') }}{{ ''|default('x', true) }}{{ missing|default }}{{ none|default('n') }}", "{%- for m in messages %}{{ m.role }}: {{ m['content']|trim }}{{ '\\n' if not loop.last }}{%- endfor %}",
 ]
 MESSAGES = [{"role": "system", "content": "Be brief. "}, {"role": "user", "content": " <|im_end|> hi\n"},
             {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "f", "arguments": {"a": 1}}}]}]
