@@ -156,7 +156,7 @@ TEST(GradeMath, IsBounded) {
       const auto start = std::chrono::steady_clock::now();
       grade_math(a, b);
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-      EXPECT_LT(taken.count(), 2.0) << a.substr(0, 60) << " | " << b.substr(0, 60);
+      EXPECT_LT(taken.count(), 0.5) << a.substr(0, 60) << " | " << b.substr(0, 60);
     }
 }
 
