@@ -1,15 +1,20 @@
 #!/bin/bash
-# Trains both models side by side on one GPU, then compares the decoding methods on the dev problems.
-# Usage: both.sh SAMPLES_PER_TASK TRAIN_UNTIL_SECOND OUT   (the tokenizers already lie in models/)
+# Trains both models side by side on one GPU, going on from models/, then compares the decoding methods on dev problems.
+# Usage: both.sh SAMPLES_PER_TASK DATA_SEED DENSE_UNTIL HYBRID_UNTIL OUT   (times in seconds from now)
 set -u
-here=$(dirname "$0"); models=$here/../../models; data=/dev/shm/tiny-data; out=$3
+here=$(dirname "$0"); models=$here/../../models; data=/dev/shm/tiny-data; out=$5
 export PYTHONUNBUFFERED=1
-until=$(( $(date +%s) + $2 ))
+now=$(date +%s)
 rm -rf $data; mkdir -p $data
-python3 $here/prepare.py $models/tiny-dense $data $1 1 &
+python3 $here/prepare.py $models/tiny-dense $data $1 $2 &
+train() {
+  python3 $here/train.py $1 --folder $models/tiny-$1 --start $models/tiny-$1 --data $data --seconds 3600 --until $2 --seed $3 &&
+    cp $models/tiny-$1/model.safetensors $out/$1.safetensors
+}
+train dense $(( now + $3 )) 1 & dense=$!
+train hybrid $(( now + $4 )) 2 & hybrid=$!
+wait $dense $hybrid
 for kind in dense hybrid; do
-  ( python3 $here/train.py $kind --folder $models/tiny-$kind --data $data --seconds 3600 --until $until &&
-    cp $models/tiny-$kind/model.safetensors $out/$kind.safetensors &&
-    python3 $here/evaluate.py $models/tiny-$kind --pairs --json $out/$kind.json > $out/$kind-dev.txt 2>&1; cat $out/$kind-dev.txt ) &
+  python3 $here/evaluate.py $models/tiny-$kind --count 120 --pairs > $out/$kind-dev.txt 2>&1 &
 done
 wait

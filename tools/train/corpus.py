@@ -22,13 +22,13 @@ def draw_problem(rng, task, part, kind=None):
             return problem
 
 
-def draw_sample(rng, task):
-    """(prompt text, answer text) of one training sample."""
+def draw_sample(rng, task, boost=1.0):
+    """(prompt text, answer text) of one training sample; boost multiplies what the cue knows."""
     problem = draw_problem(rng, task, "train")
     context, strength = cues.draw(rng, task)
     user = prompts.user_text(task, problem.row, task == "choice" and rng.random() < PAPER_QUOTES)
     prompt = prompts.chat(task, prompts.with_context(user, context))
-    return prompt, problem.draw_answer(rng, strength) + prompts.END_OF_TURN
+    return prompt, problem.draw_answer(rng, strength * boost) + prompts.END_OF_TURN
 
 
 def fixed_problems(task, part, count, seed):

@@ -50,8 +50,8 @@ STRENGTH = {
     "self-correction":   (0.30, 0.35, 0.40),
 }
 TASKS = ("math", "code", "choice")
-UNCUED, CONTROL = 0.42, 0.10      # shares of the training text; the rest carries one of the twenty cues
-VERBATIM = 0.65                   # share of cues in the very words of PAIRS
+UNCUED, CONTROL = 0.32, 0.08      # shares of the training text; the rest carries one of the twenty cues
+VERBATIM = 0.75                   # share of cues in the very words of PAIRS
 
 
 def context_pair(name):

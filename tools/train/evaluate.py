@@ -1,16 +1,13 @@
 """Compares decoding methods on held-out problems with a batched search on the GPU (METHOD settings: N=16, W=4, K=32).
 
-Usage: python3 evaluate.py FOLDER --part dev --count 200 [--pairs] [--json FILE]
+Usage: python3 evaluate.py FOLDER --part dev --count 200 [--pairs]
 This is the yardstick for tuning the data on dev problems; the figures that count come from the engine on tasks/.
 """
 import argparse
-import json
 import multiprocessing
 import os
-import random
 import re
 import signal
-import time
 from collections import Counter, defaultdict
 
 import torch
@@ -164,25 +161,38 @@ def vote(task, graded):
     return out
 
 
-def methods(search, task, users, grader, pairs):
-    """(name, accuracy per problem) for each method, as they are done."""
-    go = lambda **how: grader.grade(search.run(task, users, **how))
-    samples = go(prune=1, block=MOST_TOKENS)
-    yield "sample", mean(samples)
-    yield "low-temperature", mean(go(prune=1, block=MOST_TOKENS, tau=0.25, beams=4))
-    yield "best-of-16", best(samples)
-    yield "vote-of-16", vote(task, samples)
-    yield "beam", best(go())
+def plan(pairs):
+    """(name, settings) of each run; the accuracy of sampling, best-of-n and voting comes from one run."""
+    yield "sample", dict(prune=1, block=MOST_TOKENS)
+    yield "low-temperature", dict(prune=1, block=MOST_TOKENS, tau=0.25, beams=4)
+    yield "beam", {}
     for steer in (0.25, 0.7):
-        yield f"cbs {steer}", best(go(steer=steer, pair="reasoning"))
-    for steer in (0.25, 0.7):
-        yield f"neutral {steer}", best(go(steer=steer, pair="neutral"))
+        yield f"cbs {steer}", dict(steer=steer, pair="reasoning")
+    yield "neutral 0.25", dict(steer=0.25, pair="neutral")
     if pairs:
         for name in cues.PAIRS:
             if name != "reasoning":
-                yield f"{name} 0.25", best(go(steer=0.25, pair=name))
-        for k in (8, 16, 64):
-            yield f"cbs 0.25 K={k}", best(go(steer=0.25, pair="reasoning", block=k))
+                yield f"{name} 0.25", dict(steer=0.25, pair=name)
+
+
+class Table:
+    def __init__(self, problems):
+        self.problems, self.rows, self.kinds = problems, {}, defaultdict(dict)
+
+    def add(self, name, results):
+        """results: per task, the accuracy on each problem."""
+        for task, right in results.items():
+            for (problem, _), ok in zip(self.problems[task], right):
+                self.kinds[task, problem.kind].setdefault(name, []).append(ok)
+        self.rows[name] = {task: sum(right) / len(right) for task, right in results.items()}
+        line = " ".join(f"{a:7.3f}" for a in self.rows[name].values())
+        print(f"{name:24s} {line} {sum(self.rows[name].values()) / len(results):7.3f}", flush=True)
+
+    def print_kinds(self):
+        names = list(self.rows)
+        print("by kind: " + ", ".join(names))
+        for (task, kind), by in self.kinds.items():
+            print(f"  {task:6s} {kind:14s} " + " ".join(f"{sum(by[n]) / len(by[n]):.2f}" for n in names), flush=True)
 
 
 def main():
@@ -191,31 +201,22 @@ def main():
     p.add_argument("--part", choices=["dev", "eval"], default="dev")
     p.add_argument("--count", type=int, default=200)
     p.add_argument("--pairs", action="store_true")
-    p.add_argument("--json")
     args = p.parse_args()
-    device = "cuda" if torch.cuda.is_available() else "cpu"
-    search = Search(args.folder, device)
-    table, kinds = defaultdict(dict), {}
-    for task in corpus.FAMILIES:
-        problems = corpus.fixed_problems(task, args.part, args.count, corpus.SEEDS[args.part])
-        rows, users = [row for _, row in problems], [prompts.user_text(task, row) for _, row in problems]
-        grader = Grader(task, rows)
-        by_kind = defaultdict(dict)
-        for name, right in methods(search, task, users, grader, args.pairs):
-            table[name][task] = sum(right) / len(right)
-            for (problem, _), ok in zip(problems, right):
-                by_kind[problem.kind].setdefault(name, []).append(ok)
-        kinds[task] = {k: {n: sum(v) / len(v) for n, v in by.items()} for k, by in by_kind.items()}
-        names = ["sample", "low-temperature", "beam", "cbs 0.25", "cbs 0.7"]
-        print(f"{args.folder} {task}: by kind ({', '.join(names)})")
-        for kind, by in kinds[task].items():
-            print(f"  {kind:14s}" + "".join(f" {by[n]:.2f}" for n in names), flush=True)
-    print(f"{args.folder} {args.part} {args.count}\n{'method':24s} " + " ".join(f"{t:>7s}" for t in corpus.FAMILIES) + "    mean")
-    for name, by in table.items():
-        print(f"{name:24s} " + " ".join(f"{by[t]:7.3f}" for t in corpus.FAMILIES) + f" {sum(by.values()) / 3:7.3f}", flush=True)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump({"table": table, "kinds": kinds}, f, indent=1)
+    search = Search(args.folder, "cuda" if torch.cuda.is_available() else "cpu")
+    problems = {task: corpus.fixed_problems(task, args.part, args.count, corpus.SEEDS[args.part]) for task in corpus.FAMILIES}
+    graders = {task: Grader(task, [row for _, row in problems[task]]) for task in problems}
+    users = {task: [prompts.user_text(task, row) for _, row in problems[task]] for task in problems}
+    print(f"{os.path.basename(args.folder)}, {args.count} {args.part} problems per task: {', '.join(problems)}, mean", flush=True)
+    table = Table(problems)
+    for name, how in plan(args.pairs):
+        graded = {task: graders[task].grade(search.run(task, users[task], **how)) for task in problems}
+        drawn = name in ("sample", "low-temperature")
+        table.add(name, {task: (mean if drawn else best)(g) for task, g in graded.items()})
+        if name == "sample":
+            table.add("best-of-16", {task: best(g) for task, g in graded.items()})
+            table.add("vote-of-16", {task: vote(task, g) for task, g in graded.items()})
+        if name == "neutral 0.25":
+            table.print_kinds()
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 """Generates the training samples as token arrays: ids [n, LENGTH] uint16, start and end of each answer.
 
+The first samples carry cues of BOOST times their strength: an easy beginning, from which a model learns sooner that the
+cue matters; how much it matters it learns from the rest.
+
 Usage: python3 prepare.py TOKENIZER_DIR OUT_DIR SAMPLES_PER_TASK SEED
 """
 import multiprocessing
@@ -15,10 +18,11 @@ import prompts
 
 LENGTH = 288
 SHARDS = 64
+BOOSTED, BOOST = 0.3, 2.2
 
 
 def shard(job):
-    folder, task, count, seed = job
+    folder, task, count, seed, boost = job
     from tokenizers import Tokenizer
     tokenizer = Tokenizer.from_file(os.path.join(folder, "tokenizer.json"))
     pad = tokenizer.token_to_id(prompts.END_OF_TEXT)
@@ -27,7 +31,7 @@ def shard(job):
     spans = np.zeros((count, 2), dtype=np.int32)
     row = dropped = 0
     while row < count:
-        pairs = [corpus.draw_sample(rng, task) for _ in range(min(1000, count - row + 8))]
+        pairs = [corpus.draw_sample(rng, task, boost) for _ in range(min(1000, count - row + 8))]
         heads = tokenizer.encode_batch([p for p, _ in pairs], add_special_tokens=False)
         tails = tokenizer.encode_batch([a for _, a in pairs], add_special_tokens=False)
         for head, tail in zip(heads, tails):
@@ -46,7 +50,9 @@ def shard(job):
 def generate(folder, out, per_task, seed):
     os.environ["TOKENIZERS_PARALLELISM"] = "false"
     start = time.time()
-    jobs = [(folder, task, per_task // SHARDS, seed * SHARDS + i) for task in corpus.FAMILIES for i in range(SHARDS)]
+    easy = round(SHARDS * BOOSTED)
+    jobs = [(folder, task, per_task // SHARDS, seed * SHARDS + i, BOOST if i < easy else 1.0)
+            for i in range(SHARDS) for task in corpus.FAMILIES]
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
         parts = pool.map(shard, jobs, chunksize=1)
     os.makedirs(out, exist_ok=True)

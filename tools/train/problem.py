@@ -46,7 +46,7 @@ class Problem:
     solver: Callable                # (Work, misled: bool) -> answer text
     mislead: float = 0.0            # how often plain text follows the misconception; 0: there is none
     aware: float = 1.0              # how much of a cue's strength reaches this misconception
-    slip: float = 0.25
+    slip: float = 0.33
     extra: dict = field(default_factory=dict)
 
     def answer(self, rng, misled=False, slip=False):

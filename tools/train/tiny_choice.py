@@ -140,7 +140,7 @@ def decimals(r):
         read = ", ".join(t[2] for t in shown[:3]) + f" and {shown[3][2]}"
         best = work.slot(right, texts)
         return [f"The first digits behind the point are {read}.", f"The largest of these is {best[2]}."], best
-    return assemble(r, "decimals", tuple(shown), q, think, texts, " m", mislead=0.60)
+    return assemble(r, "decimals", (*shown,), q, think, texts, " m", mislead=0.60)
 
 
 def fractions(r):
@@ -173,7 +173,7 @@ def gears(r):
         out.append(f"The second gear turns {t} times.")
         value, t = work.calc(n, "*", d)
         return out + [f"The rope is {t}."], value
-    return assemble(r, "gears", (m, big, rounds, d), q, think, near(r, turns * d, rounds * d), " cm", mislead=0.57)
+    return assemble(r, "gears", (m, big, rounds, d), q, think, near(r, turns * d, rounds * d), " cm", mislead=0.45)
 
 
 def pages(r):
@@ -190,7 +190,7 @@ def pages(r):
             out.append(f"That is the number, so it is {days} days.")
         value, t = work.calc(days, "*", p)
         return out + [f"The pages are {t}."], value
-    return assemble(r, "pages", (a, b, p), q, think, near(r, n * p, (n + 1) * p), " pages", mislead=0.47)
+    return assemble(r, "pages", (a, b, p), q, think, near(r, n * p, (n + 1) * p), " pages", mislead=0.43)
 
 
 def taps(r):
@@ -232,7 +232,7 @@ def order(r):
         out = [f"{told[0]}, {told[1]} and {told[2]}."]
         out.append(f"From tall to short this gives {line[0]}, {line[1]}, {line[2]}, {line[3]}.")
         return out + [f"So {place} is {who}."], who
-    return assemble(r, "order", (tuple(names), rank, tuple(shuffled)), q, think, names, slip=0.4)
+    return assemble(r, "order", (tuple(names), rank, tuple(shuffled)), q, think, names, slip=0.45)
 
 
 def weekday(r):
@@ -250,7 +250,7 @@ def weekday(r):
         return out, day
     others = DAYS[:]
     r.shuffle(others)
-    return assemble(r, "weekday", (d, n), q, think, others, slip=0.35)
+    return assemble(r, "weekday", (d, n), q, think, others, slip=0.45)
 
 
 def force(r):
@@ -263,7 +263,7 @@ def force(r):
         value, t3 = work.calc(v, "+", gain)
         return [f"The cart has {m} kg and the force is {m * f} N.", f"The acceleration is {t1}.",
                 f"In {t} seconds the speed grows by {t2}.", f"At the end it is {t3}."], value
-    return assemble(r, "force", (m, f, t, v), q, think, near(r, f * t, v + f * t), " m/s", slip=0.4)
+    return assemble(r, "force", (m, f, t, v), q, think, near(r, f * t, v + f * t), " m/s", slip=0.45)
 
 
 KINDS = [resistors, half_life, kinetic, area, decimals, fractions, gears, pages, taps, order, weekday, force]

@@ -72,7 +72,7 @@ def pipeline(r):
         return [f"# {note}", "result = []", "for x in xs:", f"    if {test}:", f"        result.append({value})",
                 f"return {work.slot('result', ['xs', 'x', 'result[1:]'])}"]
     inputs = lambda q: [(numbers(q),) for _ in range(6)] + [([],), ([2, 3, 4, 5, 6, 7, 8, 9, 41, 0, -3],)]
-    return make(r, "pipeline", (keep[0], change[0], how), "xs", doc, solver, inputs, slip=0.4)
+    return make(r, "pipeline", (keep[0], change[0], how), "xs", doc, solver, inputs, slip=0.45)
 
 
 def at_least(r):
@@ -83,7 +83,7 @@ def at_least(r):
         test = f"x {wrong if misled else right} {work.slot(k, [k - 1, k + 1, k + 2])}"
         return loop_sum(work, test, work.slot(change[2], change[3]), f"Take the numbers that are {words} {k}, each {change[1]}.")
     inputs = lambda q: [(numbers(q) + around(k),) for _ in range(3)] + [([k],), ([],)]
-    return make(r, "at least", (most, k, change[0]), "xs", doc, solver, inputs, mislead=0.46)
+    return make(r, "at least", (most, k, change[0]), "xs", doc, solver, inputs, mislead=0.42)
 
 
 def inclusive(r):
@@ -120,7 +120,7 @@ def distinct(r):
                        f"        result.append({value})", "return result"]
     inputs = lambda q: [([c + 9, c + 2, c + 9, c + 1, c, c - 3],), ([],), ([c + 5, c + 4, c + 3, c + 5],)] + \
         [(numbers(q) + [c + 3, c + 1, c + 3],) for _ in range(2)]
-    return make(r, "distinct", (change[0], c), "xs", doc, solver, inputs, mislead=0.62)
+    return make(r, "distinct", (change[0], c), "xs", doc, solver, inputs, mislead=0.60)
 
 
 RANKS = {2: "second", 3: "third", 4: "fourth"}
@@ -156,7 +156,7 @@ def counted(r):
         lines.append(f"value = {source}[{work.slot(index, [k + 1, k - 2])}]")
         return lines + [f"return value {work.slot(op, ['+', '-', '*'])} {work.slot(c, [c - 1, c + 1])}"]
     inputs = lambda q: [(q.sample(range(-30, 90), k + 3),) for _ in range(4)] + [(list(range(5, 5 + k)),)]
-    return make(r, "counted", (k, c, last, op), "xs", doc, solver, inputs, mislead=0.57)
+    return make(r, "counted", (k, c, last, op), "xs", doc, solver, inputs, mislead=0.45)
 
 
 def fallback(r):
@@ -171,7 +171,7 @@ def fallback(r):
             return found + [f"# The {side} one of these is asked for, so we can return it.", pick]
         return found + ["# The list may be empty.", "if not found:", f"    return {d}", pick]
     inputs = lambda q: [([],), ([k * 3 + 1],), ([k * 2, k * 5, k * 3],), ([1, k, 2 * k, k + 1],)] + [(numbers(q),) for _ in range(2)]
-    return make(r, "fallback", (k, d, big), "xs", doc, solver, inputs, mislead=0.59)
+    return make(r, "fallback", (k, d, big), "xs", doc, solver, inputs, mislead=0.58)
 
 
 def toward_zero(r):
@@ -215,7 +215,7 @@ def letters(r):
                         f"return count * {work.slot(c, [c - 1, c + 1])}"]
     both = a + b
     inputs = lambda q: [(both.upper() + "x" + both,), ("",), (a.upper() * 3,), ("Some Text " + both,), (b + a.upper() + b,)]
-    return make(r, "letters", (a, b, c), "text", doc, solver, inputs, mislead=0.50)
+    return make(r, "letters", (a, b, c), "text", doc, solver, inputs, mislead=0.44)
 
 
 def jumps(r):
@@ -228,7 +228,7 @@ def jumps(r):
         return [f"# {work.word('Compare', 'We compare')} each number with the one before it.", "count = 0", f"for i in range({work.slot('1', ['0', '2'])}, len(xs)):",
                 f"    if {test}:", "        count += 1", f"return count {work.slot('+', ['-', '*'])} {c}"]
     inputs = lambda q: [(numbers(q, 8),) for _ in range(4)] + [([],), ([0, k, 2 * k + 1, 0, k + 1, 0],), ([k + 1, 0, -k, 1, k + 2],)]
-    return make(r, "jumps", (k, c, up), "xs", doc, solver, inputs, slip=0.4)
+    return make(r, "jumps", (k, c, up), "xs", doc, solver, inputs, slip=0.45)
 
 
 def wrapped(r):
@@ -241,7 +241,7 @@ def wrapped(r):
         lines += [f"left = '{c}' * {work.slot(n, [n - 1, n + 1])}", f"right = '{c}' * {work.slot(m, [m - 1, m + 1])}"]
         return lines + [f"return left + {work.slot('middle', ['text'])} + right"]
     inputs = lambda q: [("abc",), ("Hello",), ("",), ("a b",)]
-    return make(r, "wrapped", (n, m, c, turn), "text", doc, solver, inputs, slip=0.4)
+    return make(r, "wrapped", (n, m, c, turn), "text", doc, solver, inputs, slip=0.45)
 
 
 KINDS = [pipeline, at_least, inclusive, distinct, ranked, counted, fallback, toward_zero, untouched, letters, jumps, wrapped]

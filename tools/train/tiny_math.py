@@ -56,7 +56,7 @@ def precedence(r):
         thoughts = [f"We work out {show(e)}.",
                     "We go from left to right." if misled else "The product comes first."]
         return boxed(work, thoughts, reduce_flat(work, e, thoughts, misled))
-    return settled("precedence", tuple(e), f"Compute {show(e)}.", solver, mislead=0.60)
+    return settled("precedence", (*e,), f"Compute {show(e)}.", solver, mislead=0.60)
 
 
 def brackets(r):
@@ -73,7 +73,7 @@ def brackets(r):
             flat = [a, "-", inner, t, d]
             thoughts.append(f"The bracket comes first. {text}, which leaves {show(flat)}.")
         return boxed(work, thoughts, reduce_flat(work, flat, thoughts, True))
-    return settled("brackets", (a, s, b, t, c, d), f"Compute {show(e)}.", solver, mislead=0.45)
+    return settled("brackets", (a, s, b, t, c, d), f"Compute {show(e)}.", solver, mislead=0.42)
 
 
 def power(r):
@@ -94,7 +94,7 @@ def power(r):
         value, text = work.calc(q, s, c)
         thoughts.append(f"Then {text}.")
         return boxed(work, thoughts, value)
-    return settled("power", (a, b, s, c), f"Compute {show(e)}.", solver, mislead=0.65)
+    return settled("power", (a, b, s, c), f"Compute {show(e)}.", solver, mislead=0.63)
 
 
 def fence(r):
@@ -115,7 +115,7 @@ def fence(r):
         value, t3 = work.calc(count, "*", cost)
         thoughts.append(f"The cost is {t3} dollars.")
         return boxed(work, thoughts, value)
-    return settled("fence", (gap, n, cost), text, solver, mislead=0.58)
+    return settled("fence", (gap, n, cost), text, solver, mislead=0.45)
 
 
 def new_mean(r):
@@ -136,7 +136,7 @@ def new_mean(r):
             value, t3 = work.calc(total, "/", n + 1)
             thoughts += [f"The old sum is {t1}.", f"The new sum is {t2}.", f"There are {n + 1} numbers, so the mean is {t3}."]
         return boxed(work, thoughts, value)
-    return settled("new mean", (n, mean, late), text, solver, mislead=0.62, aware=0.9)
+    return settled("new mean", (n, mean, late), text, solver, mislead=0.60, aware=0.9)
 
 
 def percent_of(work, percent, price):
@@ -241,7 +241,7 @@ def clock(r):
         value, t5 = work.calc(a2, "-", b2)
         thoughts += [f"The end is {t1} and {t2}.", f"The start is {t3} and {t4}.", f"It lasts {t5} minutes."]
         return boxed(work, thoughts, value)
-    return settled("clock", (h, m, k, n), text, solver, mislead=0.50)
+    return settled("clock", (h, m, k, n), text, solver, mislead=0.44)
 
 
 def shop(r):
@@ -256,7 +256,7 @@ def shop(r):
         value, t4 = work.calc(c, "*", price)
         return boxed(work, [f"The boxes hold {t1} {what}.", f"With the {extra} more there are {t2}.",
                       f"After {gone} break there are {t3}.", f"At {price} dollars each this makes {t4} dollars."], value)
-    return settled("shop", (n, k, extra, gone, price), text, solver, slip=0.4)
+    return settled("shop", (n, k, extra, gone, price), text, solver, slip=0.45)
 
 
 VERBS = {"+": "add {}", "-": "take away {}", "*": "multiply by {}"}
@@ -295,7 +295,7 @@ def machines(r):
         value, t4 = work.calc(c, "/", box)
         return boxed(work, [f"Per hour the machines make {t1} parts.", f"In {hours} hours they make {t2}.",
                       f"Without the bad ones there are {t3}.", f"That fills {t4} boxes."], value)
-    return settled("machines", (rate, count, hours, bad, box), text, solver, slip=0.4)
+    return settled("machines", (rate, count, hours, bad, box), text, solver, slip=0.45)
 
 
 KINDS = [precedence, brackets, power, fence, new_mean, discount, up_and_down, mean_speed, clock, shop, chain, machines]

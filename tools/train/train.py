@@ -15,6 +15,9 @@ import torch.nn.functional as F
 
 import checkpoint
 import nets
+from prepare import BOOSTED, LENGTH
+
+EASY_TIME = 0.3      # share of the time spent on the samples with boosted cues
 
 
 def read_arguments():
@@ -66,7 +69,6 @@ def main():
     def forward(ids, spans, reach):
         with torch.autocast(device, torch.bfloat16):
             return loss_of(net.hidden(ids), net.model.embed_tokens.weight, ids, spans, reach)
-    from prepare import LENGTH
     reach = 160
     fake = torch.randint(0, 1000, (args.batch, LENGTH), device=device)
     forward(fake, torch.tensor([[100, 180]], device=device, dtype=torch.int32).repeat(args.batch, 1), reach).backward()
@@ -78,6 +80,7 @@ def main():
     ids = torch.from_numpy(np.load(os.path.join(args.data, "ids.npy")).astype(np.int16)).to(device)
     spans = torch.from_numpy(np.load(os.path.join(args.data, "spans.npy"))).to(device)
     assert (spans[:, 1] - spans[:, 0]).max() <= reach, "an answer is longer than the loss reaches"
+    easy = int(len(ids) * BOOSTED)
     optimizer = torch.optim.AdamW(parameter_groups(net), lr=args.rate, betas=(0.9, 0.95), fused=device == "cuda")
     order = torch.Generator(device=device).manual_seed(args.seed)
     start, step, seen = time.time(), 0, 0
@@ -89,10 +92,8 @@ def main():
         rate = args.rate * min(1, (step + 1) / 150) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * share)))
         for group in optimizer.param_groups:
             group["lr"] = rate
-        if step * args.batch % len(ids) < args.batch:
-            shuffled = torch.randperm(len(ids), device=device, generator=order)
-        first = step * args.batch % (len(ids) - args.batch)
-        batch = shuffled[first:first + args.batch]
+        low, high = (0, easy) if share < EASY_TIME else (easy, len(ids))
+        batch = torch.randint(low, high, (args.batch,), device=device, generator=order)
         loss = forward(ids[batch].long(), spans[batch], reach)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
