@@ -132,6 +132,18 @@ std::vector<BadTemplate> hostile() {
   };
 }
 
+// Rings of values that a failure leaves half built; the leak sanitizer watches.
+std::vector<BadTemplate> rings() {
+  return {
+      {"{% for x in [1] %}{{ loop.changed(loop) }}{{ 1 / 0 }}{% endfor %}", "division by zero"},
+      {"{% for x in [1] %}{% macro m() %}{{ m }}{% endmacro %}{{ 1 / 0 }}{% endfor %}",
+       "division by zero"},
+      {"{% set ns = namespace() %}{% set ns.a = [ns] %}{% macro m() %}{% set ns.m = m %}"
+       "{{ 1 / 0 }}{% endmacro %}{% call m() %}{% endcall %}",
+       "macro 'm'"},
+  };
+}
+
 void check(const std::vector<BadTemplate>& cases) {
   const Json messages = {{{"role", "user"}, {"content", "hello"}}};
   for (const BadTemplate& bad : cases) {
@@ -158,6 +170,10 @@ TEST(BadTemplate, Malformed) {
 
 TEST(BadTemplate, FailsWhereItStands) {
   check(failing());
+}
+
+TEST(BadTemplate, LeavesNoRingsBehind) {
+  check(rings());
 }
 
 TEST(BadTemplate, HostileOnesAreStopped) {

@@ -45,9 +45,7 @@ ScopePtr Interpreter::inner(const ScopePtr& scope) {
 }
 
 void Interpreter::leave(const ScopePtr& scope) {
-  if (!scope->captured) return scope->values.clear();
-  budget_.take(sizeof(Scope) + scope->values.size() * sizeof(scope->values[0]));
-  kept_.push_back(scope);
+  if (!scope->captured) scope->values.clear();
 }
 
 void Interpreter::store(Scope& scope, NameId name, Value value) {

@@ -47,6 +47,11 @@ Flow Interpreter::execute_for(const Stmt& stmt, const ScopePtr& scope, const Val
   LoopObject& loop = *owned;
   heap_.admit(loop, sizeof(LoopObject), 1);
   const Value loop_value(Kind::Loop, owned.release());
+  // loop.changed(loop) would keep the loop alive by itself.
+  struct Forget {
+    LoopObject& loop;
+    ~Forget() { loop.last_changed = Value(); }
+  } const forget{loop};
   loop.stmt = &stmt;
   loop.outer = scope;
   loop.source = source;

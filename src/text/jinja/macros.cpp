@@ -29,8 +29,12 @@ Value to_dict(const Heap& heap, std::vector<std::pair<std::string, Value>> named
 }  // namespace
 
 Value Interpreter::make_macro(const MacroDef& def, const ScopePtr& scope) {
-  for (Scope* outer = scope.get(); outer && !outer->captured; outer = outer->parent.get())
+  // The macro holds the scope that will hold the macro: the interpreter undoes the ring at its end.
+  for (ScopePtr outer = scope; outer && !outer->captured; outer = outer->parent) {
     outer->captured = true;
+    budget_.take(sizeof(Scope) + 4 * sizeof(Value));
+    kept_.push_back(outer);
+  }
   auto macro = std::make_unique<MacroObject>();
   heap_.admit(*macro, sizeof(MacroObject), 1);
   macro->def = &def;
