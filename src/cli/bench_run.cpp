@@ -66,14 +66,22 @@ class Bench {
     return ids;
   }
 
-  std::vector<Sequence> open(int count, int tokens) {
+  // Forks of sequences that are read once, in the first round.
+  std::vector<Sequence> forks(int count) {
+    const std::size_t wanted = static_cast<std::size_t>(count);
     std::vector<std::vector<TokenId>> prompts;
-    for (int i = 0; i < count; ++i) prompts.push_back(prompt(tokens));
-    return engine_.open(prompts).sequences;
+    for (std::size_t i = opened_.size(); i < wanted; ++i)
+      prompts.push_back(prompt(settings_.context));
+    for (Sequence& sequence : engine_.open(prompts).sequences) {
+      opened_.push_back(std::move(sequence));
+    }
+    std::vector<Sequence> out;
+    for (std::size_t i = 0; i < wanted; ++i) out.push_back(opened_[i].fork());
+    return out;
   }
 
   double decode(int rows, int contexts, int tokens) {
-    std::vector<Sequence> sequences = open(rows * (1 + contexts), settings_.context);
+    std::vector<Sequence> sequences = forks(rows * (1 + contexts));
     std::vector<ExtendRequest> requests;
     for (int i = 0; i < rows; ++i) {
       ExtendRequest request;
@@ -94,7 +102,7 @@ class Bench {
   }
 
   double score() {
-    std::vector<Sequence> sequences = open(1, settings_.context);
+    std::vector<Sequence> sequences = forks(1);
     const std::vector<TokenId> given = prompt(settings_.prefill);
     const ScoreRequest request{&sequences[0], given};
     return seconds_of([&] { engine_.score({&request, 1}); });
@@ -147,10 +155,22 @@ class Bench {
   LocalEngine& engine_;
   BenchSettings settings_;
   Cost cost_;
+  std::vector<Sequence> opened_;
   std::uint32_t prompts_ = 0;
 };
 
 }  // namespace
+
+CacheNeed bench_cache(const BenchSettings& settings) {
+  int sequences = 3 * settings.beams;
+  for (const int rows : settings.rows) sequences = std::max(sequences, rows);
+  const int longest =
+      settings.context + std::max({settings.tokens, settings.block, settings.prefill});
+  const int pages = 2 * sequences * (pages_for(settings.context) + 1) +
+                    sequences * pages_for(std::max(settings.tokens, settings.block)) +
+                    2 * pages_for(longest);
+  return {pages, 2 * sequences + 4};
+}
 
 double measure_memory_bandwidth(int threads) {
   constexpr std::size_t kWords = std::size_t{1} << 26;  // 512 MiB

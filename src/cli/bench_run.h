@@ -38,6 +38,9 @@ struct BenchReport {
   double block_ratio = 0;  // a block with two contexts over one without
 };
 
+// Pages and states that hold everything at once, so that nothing is computed twice.
+CacheNeed bench_cache(const BenchSettings& settings);
+
 // Fastest of a few passes over a buffer far larger than the caches.
 double measure_memory_bandwidth(int threads);
 

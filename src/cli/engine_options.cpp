@@ -12,6 +12,7 @@ LocalOptions engine_options(const Globals& globals) {
   if (globals.dtype == "f32") options.precision = Precision::F32;
   if (globals.dtype == "bf16") options.precision = Precision::Bf16;
   options.threads = globals.threads;
+  options.show_progress = !globals.quiet && !globals.json;
   return options;
 }
 

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/progress.h"
 #include "engine/memory.h"
 #include "engine/validate.h"
 #include "model/config_tensors.h"
@@ -41,7 +42,11 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const std::filesystem::path& fold
   const Checkpoint checkpoint = Checkpoint::open(folder);
   const TensorView& table = checkpoint.at(body_prefix(checkpoint) + "embed_tokens.weight");
   auto ops = make_ops(options, config.dtype.value_or(table.dtype));
-  CheckpointWeights weights(checkpoint, config, options.progress);
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  Progress bar("reading weights, MiB", static_cast<std::int64_t>(checkpoint.bytes()) / kMebibyte,
+               !options.show_progress);
+  CheckpointWeights weights(checkpoint, config,
+                            [&](std::int64_t bytes) { bar.set(bytes / kMebibyte); });
   auto model = load_model(config, *ops, weights);
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
   engine->info_.eos = eos_ids(folder, config, options.tokenizer_eos);

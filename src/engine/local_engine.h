@@ -32,7 +32,7 @@ struct LocalOptions {
   std::size_t kept_prefixes = 16;  // prompts whose cache outlives them; 0: none
   int vocab_limit = 0;  // > 0: ids from here on are never drawn (padding of the vocabulary)
   std::optional<TokenId> tokenizer_eos{};  // joins EngineInfo::eos
-  LoadProgress progress{};
+  bool show_progress = false;              // a bar on the terminal while weights are read
 };
 
 class LocalEngine : public Engine {

@@ -51,7 +51,7 @@ void CheckpointWeights::done() {
     checkpoint_.done_with(name);
   }
   pending_.clear();
-  if (progress_) progress_(bytes_done_, static_cast<std::int64_t>(checkpoint_.bytes()));
+  if (progress_) progress_(bytes_done_);
 }
 
 std::vector<std::string> CheckpointWeights::unexpected() const {

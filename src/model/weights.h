@@ -25,8 +25,8 @@ class WeightSource {
   virtual void done() = 0;
 };
 
-// Told after every layer: bytes read so far, bytes in all.
-using LoadProgress = std::function<void(std::int64_t done, std::int64_t total)>;
+// Told after every layer how many bytes were read so far.
+using LoadProgress = std::function<void(std::int64_t bytes)>;
 
 class CheckpointWeights : public WeightSource {
  public:
