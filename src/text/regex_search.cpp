@@ -138,8 +138,9 @@ bool Regex::run(std::string_view text, std::uint32_t pc, std::size_t& at, std::s
         goes_on = keeps || !state.noting || !state.note(now.memo, here);
         if (!goes_on) break;
         while (here < text.size() && sets_[now.set](char_at(text, here, length))) {
+          // From a noted place on, every length of the run has been tried.
+          if (state.noting && !keeps && state.note(now.memo, here + length)) break;
           here += length;
-          if (state.noting && !keeps) state.note(now.memo, here);
         }
         state.steps += (here - low) / 16;
         if (!keeps && here > low)
