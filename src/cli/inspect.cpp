@@ -11,6 +11,7 @@
 #include "model/config.h"
 #include "model/config_tensors.h"
 #include "model/hub.h"
+#include "text/tokenizer.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -34,7 +35,8 @@ struct Report {
   std::vector<TokenId> eos;
   std::optional<std::int64_t> file_bytes;  // of a folder
   std::size_t files = 0, tensors = 0;
-  bool tokenizer = false, chat_template = false;
+  std::optional<std::size_t> tokens;  // of the tokenizer; nothing where there is none
+  bool chat_template = false;
   CheckpointFit fit;
 };
 
@@ -47,19 +49,32 @@ bool has_chat_template(const fs::path& folder) {
   return json.is_object() && JsonFields(json, path.string()).has("chat_template");
 }
 
+// Takes in the tokenizer, where there is one: its size, its end token, whether its ids fit.
+void add_tokenizer(const fs::path& folder, Report& report) {
+  std::optional<TokenId> eos;
+  std::error_code error;
+  if (fs::exists(folder / "tokenizer.json", error)) {
+    const Tokenizer tokenizer = Tokenizer::load(folder);
+    report.tokens = tokenizer.size();
+    if (tokenizer.named().eos) eos = tokenizer.find(*tokenizer.named().eos);
+    if (tokenizer.id_limit() > report.config.vocab)
+      report.fit.problems.push_back(fmt::format("tokenizer.json has ids up to {}, vocab_size is {}",
+                                                tokenizer.id_limit() - 1, report.config.vocab));
+  }
+  report.eos = eos_ids(folder, report.config, eos);
+}
+
 Report report_on_folder(const fs::path& folder) {
   Report report;
   report.config = read_config(folder);
   report.source = folder.string();
-  report.eos = eos_ids(folder, report.config, std::nullopt);
   const Checkpoint checkpoint = Checkpoint::open(folder);
   report.fit = fit_checkpoint(checkpoint, report.config);
   report.dtype = checkpoint.at(body_prefix(checkpoint) + "embed_tokens.weight").dtype;
   report.file_bytes = static_cast<std::int64_t>(checkpoint.bytes());
   report.files = checkpoint.files().size();
   report.tensors = checkpoint.tensors().size();
-  std::error_code error;
-  report.tokenizer = fs::exists(folder / "tokenizer.json", error);
+  add_tokenizer(folder, report);
   report.chat_template = has_chat_template(folder);
   return report;
 }
@@ -123,7 +138,7 @@ Json to_json(const Report& report, const Memory& memory, const Options& options)
     json["files"] = report.files;
     json["tensors"] = report.tensors;
     json["file_bytes"] = *report.file_bytes;
-    json["tokenizer"] = report.tokenizer;
+    json["tokenizer"] = report.tokens ? Json(*report.tokens) : Json();
     json["chat_template"] = report.chat_template;
   }
   json["memory"] = {{"weights", memory.weights},
@@ -172,7 +187,10 @@ void print_text(const Report& report, const Memory& memory, const Options& optio
   if (report.file_bytes) {
     line("files", fmt::format("{} with {} tensors, {} of {}", report.files, report.tensors,
                               human_bytes(*report.file_bytes), name_of(report.dtype)));
-    line("tokenizer", report.tokenizer ? "tokenizer.json" : "none: ask needs tokenizer.json");
+    line("tokenizer",
+         report.tokens
+             ? fmt::format("{} tokens", human_count(static_cast<std::int64_t>(*report.tokens)))
+             : "none: ask needs tokenizer.json");
     line("chat template", report.chat_template ? "yes" : "none: questions need --raw");
   }
   line("memory", fmt::format("weights {}", human_bytes(memory.weights)));
@@ -197,11 +215,11 @@ void inspect(const Options& options, const Globals& globals) {
   else
     print_text(report, memory, options);
   std::fflush(stdout);
-  if (!report.fit.problems.empty())
-    bad_input(
-        "{}: {} of the model's tensors are missing or do not fit config.json; {}; download "
-        "the checkpoint again",
-        report.source, report.fit.problems.size(), report.fit.problems.front());
+  const std::vector<std::string>& problems = report.fit.problems;
+  if (!problems.empty())
+    bad_input("{}: does not fit its config.json: {}{}; download the checkpoint again",
+              report.source, problems.front(),
+              problems.size() > 1 ? fmt::format(", and {} more", problems.size() - 1) : "");
 }
 
 }  // namespace

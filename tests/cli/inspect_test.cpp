@@ -1,0 +1,95 @@
+// inspect as a user calls it.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "model/config_tensors.h"
+#include "support/run_command.h"
+#include "tensor/safetensors.h"
+
+namespace counterbeam {
+namespace {
+
+using testing::run_counterbeam;
+using testing::TemporaryFolder;
+
+// A folder with a small Llama; a tensor can be left out or given another shape.
+class InspectTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    const Json json = {{"model_type", "llama"},    {"hidden_size", 8},
+                       {"intermediate_size", 16},  {"num_hidden_layers", 2},
+                       {"num_attention_heads", 2}, {"vocab_size", 10},
+                       {"eos_token_id", 2},        {"max_position_embeddings", 64}};
+    folder_.write("config.json", to_line(json));
+    config_ = parse_config(json, "test");
+  }
+  void write_weights(const std::string& without = "", const std::string& extra = "") {
+    std::vector<Tensor> tensors;
+    std::vector<NamedTensor> named;
+    for (const ExpectedTensor& tensor : expected_tensors(config_)) {
+      if (tensor.name == without) continue;
+      tensors.emplace_back(DType::BF16, tensor.shape);
+      named.push_back({tensor.name, tensors.back().view()});
+    }
+    const Tensor one(DType::F32, {1});
+    if (!extra.empty()) named.push_back({extra, one.view()});
+    write_safetensors(folder_.path() / "model.safetensors", named);
+  }
+  std::string model() const { return "--model '" + folder_.path().string() + "'"; }
+
+  TemporaryFolder folder_;
+  ModelConfig config_;
+};
+
+TEST_F(InspectTest, TellsWhatAFolderHolds) {
+  write_weights();
+  folder_.write("chat_template.jinja", "{{ messages }}");
+  folder_.write("generation_config.json", R"({"eos_token_id": [3, 2]})");
+  const auto result = run_counterbeam("inspect --json --beams 4 --tokens 10 " + model());
+  ASSERT_EQ(result.code, 0) << result.err;
+  const Json json = parse_json(result.out, "output");
+  EXPECT_EQ(json["architecture"], "Llama");
+  EXPECT_EQ(json["parameters"], parameter_count(config_));
+  EXPECT_EQ(json["dtype"], "BF16");
+  EXPECT_EQ(json["eos"], Json({2, 3}));
+  EXPECT_EQ(json["chat_template"], true);
+  EXPECT_TRUE(json["tokenizer"].is_null());
+  EXPECT_EQ(json["memory"]["kv_per_token"], 2 * 2 * 8 * 2);
+  EXPECT_EQ(json["memory"]["cache"], 4 * 3 * 10 * 2 * 2 * 8 * 2);
+  EXPECT_TRUE(json["problems"].empty() && json["unexpected"].empty());
+  EXPECT_NE(run_counterbeam("inspect " + model()).out.find("Llama (llama)"), std::string::npos);
+}
+
+TEST_F(InspectTest, NamesWhatDoesNotFit) {
+  write_weights("model.norm.weight", "model.surprise");
+  const auto result = run_counterbeam("inspect --json " + model());
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.err, "counterbeam: " + folder_.path().string() +
+                            ": does not fit its config.json: tensor model.norm.weight is missing; "
+                            "download the checkpoint again\n");
+  const Json json = parse_json(result.out, "output");
+  EXPECT_EQ(json["problems"], Json({"tensor model.norm.weight is missing"}));
+  EXPECT_EQ(json["unexpected"], Json({"tensor \"model.surprise\" is not expected"}));
+}
+
+TEST(Inspect, KnownShapes) {
+  const auto result = run_counterbeam("inspect --shape qwen3.5-0.8b --json");
+  EXPECT_EQ(parse_json(result.out, "output")["parameters"], 752393024);
+  const auto unknown = run_counterbeam("inspect --shape gpt-5");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_EQ(unknown.err,
+            "counterbeam: --shape \"gpt-5\": is not known (known: qwen2.5-7b, qwen2.5-0.5b, "
+            "qwen3.5-0.8b, qwen3.5-2b, deepseek-math-7b)\n");
+}
+
+TEST(CommandLine, BadUsageIsCode2) {
+  EXPECT_EQ(run_counterbeam("").code, 2);
+  EXPECT_EQ(run_counterbeam("no-such-command").code, 2);
+  EXPECT_EQ(run_counterbeam("inspect --beams 0").code, 2);
+  EXPECT_EQ(run_counterbeam("inspect --model /no/such/folder").code, 2);
+  EXPECT_EQ(run_counterbeam("--help").code, 0);
+  EXPECT_EQ(run_counterbeam("--version").code, 0);
+}
+
+}  // namespace
+}  // namespace counterbeam
