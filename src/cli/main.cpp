@@ -11,8 +11,9 @@ namespace {
 constexpr int kFailed = 1, kBadInput = 2;
 
 // Every command, in the order of --help.
-constexpr AddCommand kCommands[] = {add_inspect, add_tokenize, add_render, add_theory, add_ask,
-                                    add_score,   add_logits,   add_bench,  add_grade};
+constexpr AddCommand kCommands[] = {add_inspect, add_tokenize, add_render, add_theory,
+                                    add_ask,     add_score,    add_logits, add_bench,
+                                    add_grade,   add_eval,     add_merge,  add_reproduce};
 
 void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--model", globals.model,

@@ -38,9 +38,8 @@ std::string_view without_thinking(std::string_view text);
 std::optional<char> extract_choice(std::string_view text);
 
 // A Python module out of an answer: the fenced code or the longest run of lines that is Python,
-// reduced to imports and what `entry_point` reaches (everything where it is empty). A body without
-// its function is put behind `prompt`; the prompt's imports and helpers that the answer uses and
-// does not define are put in front. Empty where there is no code.
+// reduced to imports and the definitions that `entry_point` reaches (every definition where it is
+// empty). A body without its function is put behind `prompt`. Empty where there is no code.
 std::string extract_code(std::string_view answer, std::string_view prompt,
                          std::string_view entry_point);
 

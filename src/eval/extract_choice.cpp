@@ -78,6 +78,7 @@ std::optional<char> after(std::string_view text, std::size_t at) {
   const std::size_t start = rest.find_first_not_of(" \t\r\n:*$\\\"'");
   if (start == rest.npos) return std::nullopt;
   rest = rest.substr(start);
+  if (rest.starts_with("not ")) return std::nullopt;
   if (rest.size() >= 3 && rest[0] == '(' && rest[2] == ')') {
     const char c = static_cast<char>(std::toupper(static_cast<unsigned char>(rest[1])));
     if (is_choice(c)) return c;
@@ -126,6 +127,7 @@ std::optional<char> only_letter(std::string_view text) {
   std::optional<char> found;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!stands_alone(text, i)) continue;
+    if (i >= 4 && text.substr(i - 4, 4) == "not ") continue;
     if (found && *found != text[i]) return std::nullopt;
     found = text[i];
   }
@@ -147,9 +149,12 @@ std::optional<char> extract_choice(std::string_view whole) {
   }
   if (const auto letter = last_stated(
           text, lower,
-          {"answer:", "answer**:", "answer :", "answer is", "answer would be", "answer must be",
-           "answer should be", "answer**", "answer -", "correct option is", "correct choice is",
-           "correct option:", "choice is", "option is"}))
+          {"answer:",           "answer**:",          "answer :",           "answer is",
+           "answer would be",   "answer must be",     "answer should be",   "answer**",
+           "answer -",          "correct option is",  "correct choice is",  "correct option:",
+           "choice is",         "option is",          "r\u00e9ponse est",   "r\u00e9ponse :",
+           "r\u00e9ponse:",     "\u7b54\u6848\u662f", "\u7b54\u6848\u4e3a", "\u7b54\u6848:",
+           "\u7b54\u6848\uff1a"}))
     return letter;
   if (const auto letter = leading(text)) return letter;
   const std::size_t last_line = text.find_last_not_of(" \t\r\n") == text.npos
@@ -158,7 +163,8 @@ std::optional<char> extract_choice(std::string_view whole) {
   if (last_line != text.npos)
     if (const auto letter = leading(text.substr(last_line + 1))) return letter;
   if (const auto letter =
-          last_stated(text, lower, {"option", "choice", "choose", "select", "pick"}))
+          last_stated(text, lower,
+                      {"option", "choice", "choose", "select", "pick", "it's", "it is", "must be"}))
     return letter;
   return only_letter(text);
 }

@@ -110,22 +110,35 @@ Lines longest_run(const Lines& lines, std::string_view entry_point) {
   return best;
 }
 
-// Imports, and the definitions that the entry point reaches, in the order they were written.
-std::string reachable(const std::vector<Statement>& all, std::string_view entry_point) {
-  std::map<std::string, std::vector<std::size_t>> where;
+// Of several definitions of one name the first that returns something, else the last: a stub in
+// front of the function is passed over, an alternative behind it too.
+std::map<std::string, std::size_t> chosen_definitions(const std::vector<Statement>& all) {
+  std::map<std::string, std::size_t> where;
   for (std::size_t i = 0; i < all.size(); ++i)
-    for (const std::string& name : all[i].defines) where[name].push_back(i);
+    for (const std::string& name : all[i].defines) {
+      const auto [at, fresh] = where.try_emplace(name, i);
+      if (!fresh && !all[at->second].returns) at->second = i;
+    }
+  return where;
+}
+
+// Imports, and the definitions that the entry point reaches, in the order they were written;
+// without an entry point every definition that returns something.
+std::string reachable(const std::vector<Statement>& all, std::string_view entry_point) {
+  const auto where = chosen_definitions(all);
   std::vector<char> keep(all.size(), 0);
   std::vector<std::string> todo{std::string(entry_point)};
+  if (entry_point.empty())
+    for (const auto& [name, i] : where)
+      if (all[i].returns) todo.push_back(name);
   std::set<std::string> seen;
   while (!todo.empty()) {
     const std::string name = todo.back();
     todo.pop_back();
-    if (!seen.insert(name).second || !where.contains(name)) continue;
-    for (const std::size_t i : where[name]) {
-      keep[i] = 1;
-      todo.insert(todo.end(), all[i].uses.begin(), all[i].uses.end());
-    }
+    const auto at = where.find(name);
+    if (at == where.end() || !seen.insert(name).second) continue;
+    keep[at->second] = 1;
+    todo.insert(todo.end(), all[at->second].uses.begin(), all[at->second].uses.end());
   }
   std::string out;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -175,13 +188,15 @@ std::string extract_code(std::string_view answer, std::string_view prompt,
   if (answer.size() > kMaxAnswer) answer = answer.substr(0, kMaxAnswer);
   const Lines lines = split_lines(answer);
   std::vector<Lines> blocks = fenced_blocks(lines);
-  if (blocks.empty()) blocks.push_back(trimmed(longest_run(lines, entry_point)));
+  const bool fenced = !blocks.empty();
+  if (!fenced) blocks.push_back(trimmed(longest_run(lines, entry_point)));
   for (Lines& block : blocks)
     if (entry_point.empty() || defines(block, entry_point)) block = dedented(block);
   if (blocks[0].empty()) return "";
 
   const auto main = std::find_if(blocks.begin(), blocks.end(),
                                  [&](const Lines& block) { return defines(block, entry_point); });
+  if (entry_point.empty() && fenced) return reachable(statements(blocks[0]), "");
   if (entry_point.empty() || (main == blocks.end() && prompt.empty()))
     return join(blocks[0], 0, blocks[0].size());
   if (main == blocks.end()) return completed(blocks[0], prompt);

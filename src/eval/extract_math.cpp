@@ -124,8 +124,11 @@ MathAnswer from_completion(std::string_view text, bool to_the_end) {
     const std::string_view line = text.substr(at + 4, text.find('\n', at) - at - 4);
     return found(AnswerSource::Hashes, std::string(line));
   }
-  if (auto value = after_phrases(text, lower,
-                                 {"answer is", "answer:", "answer**:", "answer =", "answer:**"}))
+  if (auto value = after_phrases(
+          text, lower,
+          {"answer is", "answer:", "answer**:", "answer =", "answer:**", "r\u00e9ponse est",
+           "r\u00e9ponse:", "r\u00e9ponse :", "\u7b54\u6848\u662f", "\u7b54\u6848\u4e3a",
+           "\u7b54\u6848\uff1a"}))
     return found(AnswerSource::AnswerIs, *value);
   if (auto value = last_value(text)) return found(AnswerSource::LastValue, *value);
   return {};

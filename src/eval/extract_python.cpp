@@ -145,6 +145,7 @@ class Reader {
     if (any_of(word, kKeywords)) {
       imports_ |= word == "import";
       in_ |= word == "in";
+      line_.returns |= word == "return" || word == "yield";
       operand_ = false;
     } else {
       const bool soft =
@@ -236,6 +237,10 @@ void classify(Statement& s, const LogicalLine& head, const std::vector<LogicalLi
   } else if (head.keyword == "def" || head.keyword == "class" || head.keyword == "async") {
     s.kind = Statement::Kind::Definition;
     if (!head.names.empty()) s.defines.push_back(head.names[0]);
+    s.returns =
+        head.keyword == "class" ||
+        std::any_of(lines.begin() + static_cast<long>(from), lines.begin() + static_cast<long>(to),
+                    [](const LogicalLine& line) { return line.returns; });
   } else if (head.assigns && !head.names.empty() && head.names[0] == head.keyword) {
     s.kind = Statement::Kind::Assignment;
     s.defines.push_back(head.names[0]);

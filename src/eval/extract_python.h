@@ -17,6 +17,7 @@ struct LogicalLine {
   std::string keyword;             // its first word
   std::vector<std::string> names;  // identifiers in order, keywords left out
   bool opens_block = false;        // ends with a colon
+  bool returns = false;            // holds return or yield
   bool assigns = false;            // has = or := or += outside brackets
 };
 
@@ -32,6 +33,7 @@ struct Statement {
   std::string text;
   std::vector<std::string> defines;
   std::set<std::string> uses;
+  bool returns = true;  // false for a function that neither returns nor yields a value
 };
 
 std::vector<Statement> statements(const std::vector<std::string>& lines);

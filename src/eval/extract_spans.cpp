@@ -113,6 +113,47 @@ bool starts_number(std::string_view s, std::size_t i) {
   return fresh && (point || sign);
 }
 
+// The end of "\frac{1}{2}" written outside a formula; `i` where there is none.
+std::size_t fraction_end(std::string_view s, std::size_t i) {
+  const std::string_view rest = s.substr(i, 400);
+  if (!rest.starts_with("\\frac{") && !rest.starts_with("\\dfrac{")) return i;
+  std::size_t end = rest.find('{');
+  for (int group = 0; group < 2; ++group) {
+    if (end >= rest.size() || rest[end] != '{') return i;
+    int depth = 0;
+    for (; end < rest.size(); ++end) {
+      if (rest[end] == '{') ++depth;
+      if (rest[end] == '}' && --depth == 0) break;
+    }
+    ++end;
+  }
+  return end <= rest.size() ? i + end : i;
+}
+
+struct Value {
+  std::size_t end = 0;  // not behind the start where there is no value
+  std::string text;
+};
+
+// The formula, fraction or number that starts at `i`.
+Value value_at(std::string_view text, std::size_t i) {
+  if (const auto span = span_at(text, i)) return {span->end, std::string(trim(span->inner))};
+  std::size_t end = fraction_end(text, i);
+  if (end == i && starts_number(text, i)) end = number_end(text, i);
+  return {end, std::string(text.substr(i, end - i))};
+}
+
+// The first value with a digit in it.
+std::optional<std::string> first_number(std::string_view text) {
+  for (std::size_t i = 0; i < text.size();) {
+    const Value found = value_at(text, i);
+    if (found.end > i && found.text.find_first_of("0123456789") != std::string::npos)
+      return found.text;
+    i = std::max(found.end, i + 1);
+  }
+  return std::nullopt;
+}
+
 // Up to the end of the sentence or line.
 std::string_view first_sentence(std::string_view text) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -186,6 +227,7 @@ bool is_prose(std::string_view text) {
       if (const auto span = span_at(text, i))
         if (span->begin > 0 || span->end < text.size()) return true;
   }
+  if (words >= 3 && text.find("'s ") != text.npos) return true;
   const bool sentence =
       words > 0 && text.find(' ') != text.npos &&
       (text.ends_with('.') || text.find("? ") != text.npos || text.find("! ") != text.npos);
@@ -218,23 +260,17 @@ std::optional<std::string> stated_value(std::string_view text) {
   if (const std::size_t is = sentence.rfind(" is "); is != sentence.npos)
     if (is_formula(sentence.substr(is + 4))) return unwrapped(sentence.substr(is + 4));
   if (auto value = delimited_value(sentence)) return value;
-  if (auto value = last_value(sentence)) return value;
+  if (auto value = first_number(sentence)) return value;
   if (count_words(sentence) <= 6) return std::string(sentence);
   return std::nullopt;
 }
 
 std::optional<std::string> last_value(std::string_view text) {
   std::optional<std::string> value;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (const auto span = span_at(text, i)) {
-      value = std::string(trim(span->inner));
-      i = span->end - 1;
-    } else if (starts_number(text, i)) {
-      const std::size_t end = number_end(text, i);
-      if (end == i) continue;
-      value = std::string(text.substr(i, end - i));
-      i = end - 1;
-    }
+  for (std::size_t i = 0; i < text.size();) {
+    const Value found = value_at(text, i);
+    if (found.end > i) value = found.text;
+    i = std::max(found.end, i + 1);
   }
   return value;
 }

@@ -108,6 +108,16 @@ fs::path find_model(const std::string& name) {
   return check_folder(snapshot_of(repository, name));
 }
 
+fs::path shipped_folder(const std::string& name) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
+  for (const char* place : {"../..", "../share/counterbeam"}) {
+    fs::path folder = (program / place / name).lexically_normal();
+    if (fs::is_directory(folder, error)) return folder;
+  }
+  bad_input("the folder {} that ships with Counterbeam does not lie beside the program", name);
+}
+
 fs::path shipped_model(const fs::path& program_folder) {
   std::error_code error;
   for (const char* place : {"../../models", "../share/counterbeam/models"})

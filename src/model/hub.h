@@ -18,6 +18,10 @@ std::filesystem::path find_model(const std::string& name);
 // (a build tree) or ../share/counterbeam/models (an installation) of the program's own folder.
 std::filesystem::path shipped_model(const std::filesystem::path& program_folder);
 
+// The folder of that name that ships with the running program, such as "tasks": in the repository
+// above a build tree, or in an installation.
+std::filesystem::path shipped_folder(const std::string& name);
+
 // find_model, or the shipped model where the name is empty.
 std::filesystem::path find_model_or_shipped(const std::string& name);
 

@@ -1,8 +1,8 @@
 // A trace as one self-contained page: web/trace.html with the trace put in as JSON.
 #include <set>
 
-#include "base/error.h"
 #include "base/json.h"
+#include "base/page.h"
 #include "search/trace.h"
 
 namespace counterbeam {
@@ -11,7 +11,6 @@ extern const std::string_view kTracePage;  // web/trace.html
 
 std::string to_html(const Trace& trace, std::string_view question,
                     const std::function<std::string(TokenId)>& text_of) {
-  constexpr std::string_view kPlace = "/*TRACE*/";
   Json json = to_json(trace);
   json["question"] = question;
   std::set<TokenId> tokens;
@@ -22,18 +21,7 @@ std::string to_html(const Trace& trace, std::string_view question,
   for (TokenId token : tokens) texts[std::to_string(token)] = text_of(token);
   json["texts"] = std::move(texts);
 
-  // Inside a script element only "<" could end it early, and inside JSON it occurs in strings only.
-  std::string data;
-  for (char c : to_line(json)) {
-    if (c == '<')
-      data += "\\u003c";
-    else
-      data += c;
-  }
-  std::string page(kTracePage);
-  const auto place = page.find(kPlace);
-  CB_CHECK(place != page.npos);
-  return page.replace(place, kPlace.size(), data);
+  return page_with_data(kTracePage, "/*TRACE*/", json);
 }
 
 }  // namespace counterbeam

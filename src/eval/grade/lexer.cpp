@@ -156,6 +156,8 @@ class Lexer {
     const std::string_view rest = s.substr(i);
     if (rest.starts_with("{,}")) {
       length = 3;
+    } else if (rest.starts_with(" {, }")) {
+      length = 5;
     } else if (rest.starts_with(",\\!")) {
       length = 3;
       while (i + length < s.size() && s[i + length] == ' ') ++length;

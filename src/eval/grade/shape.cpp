@@ -71,7 +71,8 @@ Tree cut_chain(const Tree& tree) {
       if (codes.empty()) return args[0];
     }
   }
-  if (codes.size() >= 2 && codes.find_first_not_of('=') == std::string::npos) {
+  const bool sums = codes == "=" && free_symbols(tree).empty();  // 35 + 70 = 105
+  if ((codes.size() >= 2 || sums) && codes.find_first_not_of('=') == std::string::npos) {
     if (!is_name(args[0])) return args.back();
     args = {args.front(), args.back()};
     codes = "=";

@@ -11,7 +11,8 @@ namespace counterbeam::grade {
 // x, f(x), a_3, AB, |AB|, V_1:V_2, NO/BO: what a result may be called.
 bool is_name(const Tree& tree);
 
-// "x = 1 + 1 = 2 ~ 2.0" -> "x = 2"; "a = b = 3" without a name in front -> "3".
+// "x = 1 + 1 = 2 ~ 2.0" -> "x = 2"; "a = b = 3" and "1 + 2 = 3", without a
+// name in front, -> "3".
 Tree cut_chain(const Tree& tree);
 
 // The side of an equation that the other one names; null where neither is a name.

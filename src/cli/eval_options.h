@@ -1,0 +1,30 @@
+// What `eval` and `reproduce` have in common: tasks, data, how to run.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "eval/report.h"
+#include "eval/run.h"
+
+namespace counterbeam::cli {
+
+struct EvalCommand {
+  std::vector<std::string> tasks;
+  std::string data;
+  TaskPrompts prompts;
+  std::string shard = "0/1";
+  EvalOptions run;
+
+  // Adds the options except tasks, methods and out. REQUIRES this to outlive the parse.
+  void add_to(CLI::App& command);
+  // Loads, runs, writes the reports and prints the table. Ctrl-C keeps what is done.
+  void execute(const Globals& globals, const std::string& title);
+};
+
+// The table, or with --json the summary.
+void print_summary(const EvalSummary& summary, const std::filesystem::path& out,
+                   const Globals& globals);
+
+}  // namespace counterbeam::cli

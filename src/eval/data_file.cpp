@@ -1,0 +1,132 @@
+#include "eval/data_file.h"
+
+#include <zlib.h>
+
+#include <memory>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an unpacked data file
+
+std::string without_mark(std::string text) {
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return text;
+}
+
+// One CSV record from `at` on; moves `at` behind its line end.
+std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
+                                    const std::string& place) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (; at < text.size(); ++at) {
+    const char c = text[at];
+    if (quoted) {
+      if (c != '"') {
+        fields.back() += c;
+      } else if (at + 1 < text.size() && text[at + 1] == '"') {
+        fields.back() += '"';
+        ++at;
+      } else {
+        quoted = false;
+      }
+    } else if (c == '"') {
+      quoted = true;
+    } else if (c == ',') {
+      fields.emplace_back();
+    } else if (c == '\n') {
+      ++at;
+      return fields;
+    } else if (c != '\r') {
+      fields.back() += c;
+    }
+  }
+  if (quoted) bad_input("{}: a quoted field is not closed; is the file cut off?", place);
+  return fields;
+}
+
+}  // namespace
+
+std::string read_maybe_gzip(const std::filesystem::path& path) {
+  std::string packed = read_file(path);
+  if (!packed.starts_with("\x1f\x8b")) return without_mark(std::move(packed));
+  z_stream stream{};
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) failed("{}: zlib cannot start", path.string());
+  const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
+  stream.next_in = reinterpret_cast<Bytef*>(packed.data());
+  stream.avail_in = static_cast<uInt>(packed.size());
+  std::string text;
+  int status = Z_OK;
+  while (status == Z_OK) {
+    char buffer[1 << 16];
+    stream.next_out = reinterpret_cast<Bytef*>(buffer);
+    stream.avail_out = sizeof buffer;
+    status = inflate(&stream, Z_NO_FLUSH);
+    text.append(buffer, sizeof buffer - stream.avail_out);
+    if (text.size() > kMostBytes)
+      bad_input("{}: unpacks to more than {} bytes", path.string(), kMostBytes);
+  }
+  if (status != Z_STREAM_END)
+    bad_input("{}: the gzip archive is damaged or cut off; download it again", path.string());
+  return without_mark(std::move(text));
+}
+
+const std::string* DataRow::find(const std::string& field) const {
+  for (const auto& [name, value] : fields)
+    if (name == field) return &value;
+  return nullptr;
+}
+
+const std::string& DataRow::text(const std::string& field) const {
+  if (const std::string* value = find(field)) return *value;
+  bad_input("{}: field \"{}\" is missing", place, field);
+}
+
+std::vector<DataRow> read_json_lines(const std::filesystem::path& path) {
+  const std::string text = read_maybe_gzip(path);
+  std::vector<DataRow> rows;
+  std::size_t start = 0;
+  for (int number = 1; start < text.size(); ++number) {
+    std::size_t end = text.find('\n', start);
+    if (end == text.npos) end = text.size();
+    std::string_view line = std::string_view(text).substr(start, end - start);
+    if (line.ends_with('\r')) line.remove_suffix(1);
+    start = end + 1;
+    if (line.find_first_not_of(" \t") == line.npos) continue;
+    DataRow row{fmt::format("{}: row {}", path.string(), number), {}};
+    const Json json = parse_json(line, row.place);
+    if (!json.is_object()) bad_input("{}: a JSON object is needed", row.place);
+    for (const auto& [name, value] : json.items())
+      row.fields.emplace_back(name, value.is_string() ? value.get<std::string>() : to_line(value));
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) bad_input("{}: holds no rows", path.string());
+  return rows;
+}
+
+std::vector<DataRow> read_csv(const std::filesystem::path& path) {
+  const std::string text = read_maybe_gzip(path);
+  std::size_t at = 0;
+  const std::vector<std::string> names = csv_record(text, at, path.string() + ": row 1");
+  std::vector<DataRow> rows;
+  for (int number = 2; at < text.size(); ++number) {
+    DataRow row{fmt::format("{}: row {}", path.string(), number), {}};
+    std::vector<std::string> values = csv_record(text, at, row.place);
+    if (values.size() == 1 && values[0].empty()) continue;
+    if (values.size() != names.size())
+      bad_input("{}: {} fields, but the first row names {}", row.place, values.size(),
+                names.size());
+    for (std::size_t i = 0; i < names.size(); ++i)
+      row.fields.emplace_back(names[i], std::move(values[i]));
+    rows.push_back(std::move(row));
+  }
+  if (rows.empty()) bad_input("{}: holds no rows", path.string());
+  return rows;
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,25 @@
+// Judges an answer as its task asks.
+#include "base/error.h"
+#include "eval/extract.h"
+#include "eval/grade/grade.h"
+#include "eval/run.h"
+
+namespace counterbeam {
+
+void grade(const TaskData& task, const Problem& problem, const CodeJudge* judge, Sample& sample) {
+  if (task.judging == Judging::Code) {
+    CB_CHECK(judge);
+    sample.extracted = extract_code(sample.answer, problem.code.prompt, problem.code.entry_point);
+    const CodeVerdict verdict = judge->judge(problem.code, sample.extracted);
+    sample.state = to_string(verdict.state);
+    sample.correct = sample.correct_strict = verdict.state == CodeState::Pass;
+    return;
+  }
+  const Verdict verdict = task.judging == Judging::Math ? grade_math(problem.gold, sample.answer)
+                                                        : grade_choice(problem.gold, sample.answer);
+  sample.extracted = verdict.extracted;
+  sample.correct = verdict.equal;
+  sample.correct_strict = verdict.strict;
+}
+
+}  // namespace counterbeam

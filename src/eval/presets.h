@@ -1,0 +1,30 @@
+// The experiments of the paper by name: which methods with which settings, how many samples; and
+// the figures it published.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "eval/report.h"
+
+namespace counterbeam {
+
+struct Preset {
+  std::string_view name;
+  std::string_view about;
+  std::vector<std::string> methods;
+  int samples = 1;
+  std::vector<std::string> quick_methods;  // --quick, where it differs
+  int quick_limit = 24;                    // problems per task
+};
+
+std::span<const Preset> presets();
+// Error lists the names.
+const Preset& preset_named(std::string_view name);
+
+// The paper's accuracies for a model and tasks, where it has them; empty rows otherwise.
+PublishedTable published_accuracy(std::string_view model, const std::vector<std::string>& tasks);
+
+}  // namespace counterbeam

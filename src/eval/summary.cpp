@@ -1,0 +1,183 @@
+#include "eval/summary.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "base/error.h"
+
+namespace counterbeam {
+namespace {
+
+// The samples of one method on one task, by question.
+struct Group {
+  std::map<std::string, std::vector<const Sample*>> questions;
+};
+
+// Names in order of first appearance.
+template <typename Value>
+struct Ordered {
+  std::vector<std::string> names;
+  std::map<std::string, Value> values;
+
+  Value& operator[](const std::string& name) {
+    const auto [place, fresh] = values.try_emplace(name);
+    if (fresh) names.push_back(name);
+    return place->second;
+  }
+};
+
+std::vector<QuestionTally> tallies(const Group& group, bool Sample::*verdict) {
+  std::vector<QuestionTally> tallies;
+  for (const auto& [id, samples] : group.questions) {
+    QuestionTally& tally = tallies.emplace_back();
+    for (const Sample* sample : samples) tally.correct += sample->*verdict;
+    tally.samples = static_cast<int>(samples.size());
+  }
+  return tallies;
+}
+
+MethodSummary summarise_method(const std::string& method, const Group& group) {
+  MethodSummary summary;
+  summary.method = method;
+  const std::vector<QuestionTally> correct = tallies(group, &Sample::correct);
+  summary.questions = static_cast<int>(correct.size());
+  summary.accuracy = accuracy(correct);
+  summary.strict = accuracy(tallies(group, &Sample::correct_strict));
+  for (int k = 1; const auto value = pass_at_k(correct, k); ++k) summary.pass_at.push_back(*value);
+  for (const auto& [id, samples] : group.questions) {
+    for (const Sample* sample : samples) {
+      ++summary.samples;
+      summary.truncated += sample->truncated;
+      summary.unparsed += sample->extracted.empty();
+      summary.answer_tokens += static_cast<double>(sample->answer_tokens);
+      summary.generated_tokens += static_cast<double>(sample->generated_tokens);
+      summary.scored_tokens += static_cast<double>(sample->scored_tokens);
+      summary.cached_tokens += static_cast<double>(sample->cached_tokens);
+      summary.seconds += sample->seconds;
+    }
+  }
+  for (double* mean :
+       {&summary.truncated, &summary.unparsed, &summary.answer_tokens, &summary.generated_tokens,
+        &summary.scored_tokens, &summary.cached_tokens, &summary.seconds})
+    *mean /= summary.samples;
+  return summary;
+}
+
+MethodPair compare(const std::string& a, const Group& left, const std::string& b,
+                   const Group& right) {
+  Group common_left, common_right;
+  for (const auto& [id, samples] : left.questions) {
+    const auto other = right.questions.find(id);
+    if (other == right.questions.end()) continue;
+    common_left.questions[id] = samples;
+    common_right.questions[id] = other->second;
+  }
+  MethodPair pair{a, b, {}, static_cast<int>(common_left.questions.size())};
+  if (pair.questions > 0)
+    pair.test = paired_test(tallies(common_left, &Sample::correct),
+                            tallies(common_right, &Sample::correct));
+  return pair;
+}
+
+TaskSummary summarise_task(const std::string& task, Ordered<Group>& methods) {
+  TaskSummary summary{task, {}, {}};
+  for (const std::string& method : methods.names)
+    summary.methods.push_back(summarise_method(method, methods[method]));
+  for (std::size_t i = 0; i < methods.names.size(); ++i)
+    for (std::size_t j = i + 1; j < methods.names.size(); ++j)
+      summary.pairs.push_back(compare(methods.names[i], methods[methods.names[i]], methods.names[j],
+                                      methods[methods.names[j]]));
+  return summary;
+}
+
+// The mean of independent task means, with the interval their errors add up to.
+Interval mean_of(const std::vector<Interval>& parts) {
+  const auto n = static_cast<double>(parts.size());
+  double mean = 0, below = 0, above = 0;
+  for (const Interval& part : parts) {
+    mean += part.mean / n;
+    below += std::pow((part.mean - part.low) / n, 2);
+    above += std::pow((part.high - part.mean) / n, 2);
+  }
+  return {mean, mean - std::sqrt(below), mean + std::sqrt(above)};
+}
+
+// Methods that every task has, over all tasks together; questions of equal ids of two tasks differ.
+TaskSummary average_of(const std::vector<TaskSummary>& tasks, Ordered<Ordered<Group>>& groups) {
+  TaskSummary average{"average", {}, {}};
+  if (tasks.size() < 2) return average;
+  Ordered<Group> joint;
+  for (const MethodSummary& first : tasks[0].methods) {
+    std::vector<Interval> parts, strict_parts;
+    Group all;
+    for (const TaskSummary& task : tasks) {
+      const auto found =
+          std::find_if(task.methods.begin(), task.methods.end(),
+                       [&](const MethodSummary& m) { return m.method == first.method; });
+      if (found == task.methods.end()) continue;
+      parts.push_back(found->accuracy);
+      strict_parts.push_back(found->strict);
+      for (const auto& [id, samples] : groups[task.task][first.method].questions)
+        all.questions[task.task + "/" + id] = samples;
+    }
+    if (parts.size() != tasks.size()) continue;
+    MethodSummary summary = summarise_method(first.method, all);
+    summary.accuracy = mean_of(parts);
+    summary.strict = mean_of(strict_parts);
+    average.methods.push_back(summary);
+    joint[first.method] = std::move(all);
+  }
+  average.pairs = summarise_task("average", joint).pairs;
+  return average;
+}
+
+}  // namespace
+
+EvalSummary summarise(const std::vector<Sample>& samples) {
+  if (samples.empty()) bad_input("there are no samples to sum up");
+  Ordered<Ordered<Group>> groups;
+  EvalSummary summary;
+  for (const Sample& sample : samples) {
+    groups[sample.task][sample.method].questions[sample.id].push_back(&sample);
+    if (sample.correct != sample.correct_strict) summary.disagreements.push_back(sample);
+  }
+  for (const std::string& task : groups.names)
+    summary.tasks.push_back(summarise_task(task, groups[task]));
+  summary.average = average_of(summary.tasks, groups);
+  return summary;
+}
+
+std::string to_table(const EvalSummary& summary) {
+  std::vector<const TaskSummary*> columns;
+  for (const TaskSummary& task : summary.tasks) columns.push_back(&task);
+  if (!summary.average.methods.empty()) columns.push_back(&summary.average);
+  Ordered<std::map<std::string, const MethodSummary*>> rows;
+  std::size_t width = 6;
+  for (const TaskSummary* task : columns)
+    for (const MethodSummary& method : task->methods) {
+      rows[method.method][task->task] = &method;
+      width = std::max(width, method.method.size());
+    }
+  std::string table = fmt::format("{:<{}}", "method", width);
+  for (const TaskSummary* task : columns) table += fmt::format("  {:>19}", task->task);
+  table += fmt::format("  {:>9}\n", "s/prompt");
+  for (const std::string& name : rows.names) {
+    table += fmt::format("{:<{}}", name, width);
+    double seconds = 0;
+    for (const TaskSummary* task : columns) {
+      const auto cell = rows[name].find(task->task);
+      if (cell == rows[name].end()) {
+        table += fmt::format("  {:>19}", "-");
+        continue;
+      }
+      const Interval& interval = cell->second->accuracy;
+      table += fmt::format("  {:.3f} [{:.3f},{:.3f}]", interval.mean, interval.low, interval.high);
+      seconds = cell->second->seconds;  // of the last column: the average where there is one
+    }
+    table += fmt::format("  {:>9.2f}\n", seconds);
+  }
+  return table;
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,60 @@
+// summary.json; its fields are described in docs/evaluation.md.
+#include "base/json.h"
+#include "eval/summary.h"
+
+namespace counterbeam {
+namespace {
+
+Json to_json(const Interval& interval) {
+  return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
+}
+
+Json to_json(const MethodSummary& method) {
+  return {{"method", method.method},
+          {"questions", method.questions},
+          {"samples", method.samples},
+          {"accuracy", to_json(method.accuracy)},
+          {"accuracy_strict", to_json(method.strict)},
+          {"pass_at", method.pass_at},
+          {"truncated", method.truncated},
+          {"unparsed", method.unparsed},
+          {"answer_tokens", method.answer_tokens},
+          {"generated_tokens", method.generated_tokens},
+          {"scored_tokens", method.scored_tokens},
+          {"cached_tokens", method.cached_tokens},
+          {"seconds", method.seconds}};
+}
+
+Json to_json(const TaskSummary& task) {
+  Json methods = Json::array(), pairs = Json::array();
+  for (const MethodSummary& method : task.methods) methods.push_back(to_json(method));
+  for (const MethodPair& pair : task.pairs)
+    pairs.push_back({{"a", pair.a},
+                     {"b", pair.b},
+                     {"difference", pair.test.difference},
+                     {"p", pair.test.p_value},
+                     {"test", pair.test.exact ? "McNemar exact" : "sign-flip permutation"},
+                     {"questions", pair.questions}});
+  return {{"task", task.task}, {"methods", std::move(methods)}, {"pairs", std::move(pairs)}};
+}
+
+}  // namespace
+
+Json to_json(const EvalSummary& summary) {
+  Json tasks = Json::array(), disagreements = Json::array();
+  for (const TaskSummary& task : summary.tasks) tasks.push_back(to_json(task));
+  for (const Sample& sample : summary.disagreements)
+    disagreements.push_back({{"task", sample.task},
+                             {"id", sample.id},
+                             {"method", sample.method},
+                             {"sample", sample.sample},
+                             {"extracted", sample.extracted},
+                             {"correct", sample.correct},
+                             {"correct_strict", sample.correct_strict}});
+  Json json = {{"tasks", std::move(tasks)}};
+  if (!summary.average.methods.empty()) json["average"] = to_json(summary.average);
+  json["grader_disagreements"] = std::move(disagreements);
+  return json;
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,244 @@
+#include "eval/tasks.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "base/random.h"
+#include "eval/data_file.h"
+#include "model/hub.h"
+
+namespace counterbeam {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMathSystem =
+    "You are a helpful AI Assistant that provides well-reasoned and detailed responses. You first "
+    "think about the reasoning process as an internal monologue and then provide the user with the "
+    "boxed answer. Respond in the following format: <think> ... </think> <answer> \\boxed{...} "
+    "</answer>.";
+constexpr std::string_view kCodeSystem =
+    "Please reason step by step internally. Then output ONLY the final Python code that completes "
+    "the task within triple backticks. Do not include explanations, markdown, or \\boxed{}.";
+constexpr std::string_view kCodeUser = "Complete the following Python function:\n{prompt}";
+constexpr std::string_view kChoiceSystem =
+    "You are a helpful AI Assistant. Please reason step by step, and put your final answer within "
+    "\\boxed{}.";
+constexpr std::string_view kChoiceUser =
+    "Answer the following multiple choice question. The last line of your response should be of "
+    "the following format: '\\boxed{$LETTER}' (without quotes) where LETTER is one of ABCD (ex. "
+    "'\\boxed{A}'). Think step by step before answering.\n\n{question}\n\n{choices}";
+
+using Fill = std::map<std::string, std::string>;
+
+struct Context {
+  std::uint64_t seed = 0;
+  TaskPrompts prompts;
+};
+
+struct TaskKind {
+  std::string_view name;
+  Judging judging;
+  std::string_view file;    // its public name; of a shipped task, under tasks/
+  std::string_view source;  // where users get it; empty: it ships
+  Problem (*read)(const DataRow& row, std::size_t index, const Context& context);
+};
+
+// {name} becomes its value; other braces stay.
+std::string filled(std::string_view pattern, const Fill& fill) {
+  std::string text;
+  while (!pattern.empty()) {
+    const auto open = pattern.find('{');
+    text += pattern.substr(0, open);
+    if (open == pattern.npos) break;
+    pattern.remove_prefix(open);
+    const auto close = pattern.find('}');
+    const auto found =
+        close == pattern.npos ? fill.end() : fill.find(std::string(pattern.substr(1, close - 1)));
+    if (found == fill.end()) {
+      text += '{';
+      pattern.remove_prefix(1);
+    } else {
+      text += found->second;
+      pattern.remove_prefix(close + 1);
+    }
+  }
+  return text;
+}
+
+Question question_of(const Context& context, std::string_view system, std::string_view user,
+                     const Fill& fill) {
+  Question question;
+  question.system = context.prompts.system.empty() ? std::string(system) : context.prompts.system;
+  question.text = filled(context.prompts.user.empty() ? user : context.prompts.user, fill);
+  return question;
+}
+
+std::string identity(const DataRow& row, std::initializer_list<const char*> fields,
+                     std::size_t index) {
+  for (const char* field : fields)
+    if (const std::string* value = row.find(field)) return *value;
+  return std::to_string(index);
+}
+
+std::string required(const DataRow& row, const char* field) {
+  const std::string& value = row.text(field);
+  if (value.find_first_not_of(" \t\r\n") == value.npos)
+    bad_input("{}: field \"{}\" is empty", row.place, field);
+  return value;
+}
+
+Problem read_math(const DataRow& row, std::size_t index, const Context& context) {
+  Problem problem;
+  problem.id = identity(row, {"unique_id", "id"}, index);
+  problem.question =
+      question_of(context, kMathSystem, "{problem}", {{"problem", required(row, "problem")}});
+  problem.gold = required(row, "answer");
+  return problem;
+}
+
+Problem read_gsm8k(const DataRow& row, std::size_t index, const Context& context) {
+  Problem problem;
+  problem.id = identity(row, {"id"}, index);
+  const std::string question = required(row, "question");
+  problem.question = question_of(context, kMathSystem, "{problem}",
+                                 {{"problem", question}, {"question", question}});
+  const std::string answer = required(row, "answer");
+  const auto mark = answer.rfind("####");
+  if (mark == answer.npos)
+    bad_input("{}: field \"answer\" has no \"#### N\" at its end", row.place);
+  problem.gold = answer.substr(answer.find_first_not_of(" \t", mark + 4));
+  std::erase(problem.gold, ',');
+  return problem;
+}
+
+Problem read_code(const DataRow& row, std::size_t, const Context& context) {
+  Problem problem;
+  problem.id = required(row, "task_id");
+  problem.code = {required(row, "prompt"), required(row, "test"), required(row, "entry_point")};
+  problem.question =
+      question_of(context, kCodeSystem, kCodeUser, {{"prompt", problem.code.prompt}});
+  return problem;
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
+}
+
+// choices[i] stands at A, B, C, D by permutation; gold is the place of choice `right`.
+Problem choice_problem(const DataRow& row, std::string id, const std::string& question,
+                       const std::vector<std::string>& choices, int right,
+                       std::vector<int> permutation, const Context& context) {
+  if (choices.size() != 4)
+    bad_input("{}: four choices are needed, not {}", row.place, choices.size());
+  Problem problem;
+  problem.id = std::move(id);
+  problem.permutation = std::move(permutation);
+  std::string line;
+  Fill fill = {{"question", question}};
+  for (std::size_t place = 0; place < 4; ++place) {
+    const std::string& choice = choices[static_cast<std::size_t>(problem.permutation[place])];
+    const char letter = static_cast<char>('A' + place);
+    line += fmt::format("{}{}) {}", place == 0 ? "" : "  ", letter, choice);
+    fill[fmt::format("choice_{}", letter)] = choice;
+    if (problem.permutation[place] == right) problem.gold = std::string(1, letter);
+  }
+  fill["choices"] = line;
+  problem.question = question_of(context, kChoiceSystem, kChoiceUser, fill);
+  return problem;
+}
+
+// Fisher and Yates, keyed by the question.
+std::vector<int> shuffled(std::uint64_t seed, std::size_t question) {
+  std::vector<int> order = {0, 1, 2, 3};
+  for (std::uint32_t i = 3; i > 0; --i)
+    std::swap(order[i],
+              order[uniform_below({seed, static_cast<std::uint32_t>(question), 0, 0, i}, i + 1)]);
+  return order;
+}
+
+Problem read_gpqa(const DataRow& row, std::size_t index, const Context& context) {
+  std::vector<std::string> choices;
+  for (const char* column :
+       {"Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3"})
+    choices.push_back(trimmed(required(row, column)));
+  return choice_problem(row, identity(row, {"Record ID"}, index),
+                        trimmed(required(row, "Question")), choices, 0,
+                        shuffled(context.seed, index), context);
+}
+
+// The tiny task's choices stand in their final order already.
+Problem read_tiny_choice(const DataRow& row, std::size_t index, const Context& context) {
+  const Json list = parse_json(row.text("choices"), row.place);
+  std::vector<std::string> choices;
+  for (const Json& choice : list) {
+    if (!choice.is_string()) bad_input("{}: field \"choices\" must hold texts", row.place);
+    choices.push_back(choice.get<std::string>());
+  }
+  const std::string& answer = row.text("answer");
+  if (answer.size() != 1 || answer[0] < '0' || answer[0] > '3')
+    bad_input("{}: field \"answer\" is {}; allowed: 0 to 3", row.place, answer);
+  return choice_problem(row, identity(row, {"id"}, index), required(row, "question"), choices,
+                        answer[0] - '0', {0, 1, 2, 3}, context);
+}
+
+constexpr std::array<TaskKind, 7> kTasks = {{
+    {"tiny-math", Judging::Math, "tiny-math.jsonl", "", read_math},
+    {"tiny-code", Judging::Code, "tiny-code.jsonl", "", read_code},
+    {"tiny-choice", Judging::Choice, "tiny-choice.jsonl", "", read_tiny_choice},
+    {"math500", Judging::Math, "test.jsonl", "math_splits/test.jsonl of openai/prm800k", read_math},
+    {"humaneval", Judging::Code, "HumanEval.jsonl.gz",
+     "data/HumanEval.jsonl.gz of openai/human-eval", read_code},
+    {"gpqa", Judging::Choice, "gpqa_diamond.csv",
+     "gpqa_diamond.csv of the GPQA authors (they ask that it is not shown in the open)", read_gpqa},
+    {"gsm8k", Judging::Math, "test.jsonl",
+     "grade_school_math/data/test.jsonl of openai/grade-school-math", read_gsm8k},
+}};
+
+fs::path data_path(const TaskKind& task, const fs::path& data) {
+  if (data.empty()) {
+    if (task.source.empty()) return shipped_folder("tasks") / task.file;
+    bad_input("task {} needs --data FILE: {}", task.name, task.source);
+  }
+  if (!fs::is_directory(data)) return data;
+  for (const fs::path& candidate : {data / task.file, data / task.name / task.file})
+    if (fs::exists(candidate)) return candidate;
+  bad_input("{}: holds no {}; it is {}", data.string(), task.file,
+            task.source.empty() ? "part of Counterbeam" : task.source);
+}
+
+}  // namespace
+
+std::string task_names() {
+  std::string names;
+  for (const TaskKind& task : kTasks) names += (names.empty() ? "" : ", ") + std::string(task.name);
+  return names;
+}
+
+TaskData load_task(std::string_view name, const fs::path& data, std::uint64_t seed,
+                   const TaskPrompts& prompts) {
+  const auto task = std::find_if(kTasks.begin(), kTasks.end(),
+                                 [&](const TaskKind& kind) { return kind.name == name; });
+  if (task == kTasks.end()) bad_input("task \"{}\" is not known; known: {}", name, task_names());
+  const fs::path path = data_path(*task, data);
+  const std::vector<DataRow> rows =
+      path.extension() == ".csv" ? read_csv(path) : read_json_lines(path);
+  TaskData loaded{std::string(name), task->judging, {}};
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Problem problem = task->read(rows[i], i, {seed, prompts});
+    if (!seen.insert(problem.id).second)
+      bad_input("{}: id \"{}\" occurs twice", rows[i].place, problem.id);
+    loaded.problems.push_back(std::move(problem));
+  }
+  return loaded;
+}
+
+}  // namespace counterbeam
