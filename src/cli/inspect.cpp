@@ -1,6 +1,7 @@
 // inspect: what a checkpoint is, whether it is whole, and the memory it takes.
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -24,7 +25,7 @@ constexpr std::size_t kShownProblems = 20;
 struct Options {
   std::string shape;
   int beams = 8;
-  int tokens = 2048;
+  int tokens = 0;  // 0: 2048, or the model's context where that is shorter
 };
 
 // What there is to say, before it is printed one way or the other.
@@ -205,10 +206,11 @@ void print_text(const Report& report, const Memory& memory, const Options& optio
   print_lines("not used", report.fit.unexpected);
 }
 
-void inspect(const Options& options, const Globals& globals) {
+void inspect(Options options, const Globals& globals) {
   const Report report = options.shape.empty()
                             ? report_on_folder(find_model_or_shipped(globals.model))
                             : report_on_shape(options.shape);
+  if (options.tokens == 0) options.tokens = std::min(2048, report.config.max_positions);
   const Memory memory = memory_of(report, options, globals.dtype);
   if (globals.json)
     fmt::print("{}\n", to_line(to_json(report, memory, options)));
@@ -234,9 +236,11 @@ void add_inspect(CLI::App& app, const Globals& globals) {
   command->add_option("--beams", options->beams, "Beams to count memory for")
       ->check(CLI::Range(1, 65536))
       ->capture_default_str();
-  command->add_option("--tokens", options->tokens, "Tokens of each sequence to count memory for")
-      ->check(CLI::Range(1, 1 << 30))
-      ->capture_default_str();
+  command
+      ->add_option("--tokens", options->tokens,
+                   "Tokens of each sequence to count memory for (default: 2048, or the model's "
+                   "context where that is shorter)")
+      ->check(CLI::Range(1, 1 << 30));
   command->callback([options, &globals] { inspect(*options, globals); });
 }
 
