@@ -28,7 +28,7 @@ build: setup
 	cmake --build build/release -j $(JOBS) --target counterbeam
 
 demo: build
-	build/release/counterbeam inspect --shape qwen3.5-0.8b --beams 8
+	@tools/demo build/release/counterbeam
 
 test: setup
 	cmake --preset release

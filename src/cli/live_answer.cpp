@@ -12,35 +12,29 @@ namespace {
 
 std::size_t terminal_width() {
   winsize size{};
-  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20)
-    return size.ws_col;
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) return size.ws_col;
   return 80;
 }
 
 // The last `count` bytes or fewer, from the start of a character on.
 std::string_view tail(std::string_view text, std::size_t count) {
-  if (text.size() > count)
-    text.remove_prefix(text.size() - count);
-  while (!text.empty() &&
-         (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80)
+  if (text.size() > count) text.remove_prefix(text.size() - count);
+  while (!text.empty() && (static_cast<unsigned char>(text.front()) & 0xC0) == 0x80)
     text.remove_prefix(1);
   return text;
 }
 
-} // namespace
+}  // namespace
 
 LiveAnswer::LiveAnswer(bool quiet)
-    : status_(!quiet && ::isatty(STDERR_FILENO)),
-      stream_(status_ && ::isatty(STDOUT_FILENO)) {}
+    : status_(!quiet && ::isatty(STDERR_FILENO)), stream_(status_ && ::isatty(STDOUT_FILENO)) {}
 
 void LiveAnswer::clear() {
-  if (status_)
-    fmt::print(stderr, "\r\033[K");
+  if (status_) fmt::print(stderr, "\r\033[K");
 }
 
-void LiveAnswer::update(const BlockReport &report, std::string_view agreed) {
-  if (!status_)
-    return;
+void LiveAnswer::update(const BlockReport& report, std::string_view agreed) {
+  if (!status_) return;
   clear();
   if (stream_ && report.alive > 0) {
     const auto line_end = agreed.rfind('\n');
@@ -51,18 +45,15 @@ void LiveAnswer::update(const BlockReport &report, std::string_view agreed) {
     }
   }
   const double seconds =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_)
-          .count();
-  const std::string status = fmt::format(
-      "block {}/{}  alive {}  finished {}  best {:.3f}  {:.0f} tok/s",
-      report.block, report.blocks, report.alive, report.finished, report.best,
-      static_cast<double>(report.generated_tokens) / std::max(seconds, 1e-9));
-  const std::size_t room =
-      terminal_width() - std::min(terminal_width(), status.size() + 5);
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  const std::string status =
+      fmt::format("block {}/{}  alive {}  finished {}  best {:.3f}  {:.0f} tok/s", report.block,
+                  report.blocks, report.alive, report.finished, report.best,
+                  static_cast<double>(report.generated_tokens) / std::max(seconds, 1e-9));
+  const std::size_t room = terminal_width() - std::min(terminal_width(), status.size() + 5);
   std::string rest(agreed.substr(std::min(printed_, agreed.size())));
   std::replace(rest.begin(), rest.end(), '\n', ' ');
-  fmt::print(stderr, "{}{}{}", status, rest.empty() ? "" : " | ",
-             tail(rest, room));
+  fmt::print(stderr, "{}{}{}", status, rest.empty() ? "" : " | ", tail(rest, room));
   std::fflush(stderr);
 }
 
@@ -70,6 +61,7 @@ void LiveAnswer::finish(std::string_view answer) {
   clear();
   std::fflush(stderr);
   fmt::print("{}\n", answer.substr(std::min(printed_, answer.size())));
+  std::fflush(stdout);
 }
 
-} // namespace counterbeam::cli
+}  // namespace counterbeam::cli

@@ -21,7 +21,8 @@ struct RenderOptions {
 };
 
 ChatTemplate open_template(const RenderOptions& options, const Globals& globals) {
-  if (options.template_file.empty()) return ChatTemplate::load(find_model_or_shipped(globals.model));
+  if (options.template_file.empty())
+    return ChatTemplate::load(find_model_or_shipped(globals.model));
   return ChatTemplate::parse(read_file(options.template_file), options.template_file,
                              {{"bos_token", options.bos}, {"eos_token", options.eos}});
 }
