@@ -120,20 +120,20 @@ const TensorView& Checkpoint::at(std::string_view name) const {
   return *found;
 }
 
+void Checkpoint::advise(std::string_view name, Advice advice) const {
+  const CheckpointTensor* tensor = find_named(tensors(), name);
+  if (!tensor) return;
+  const MappedFile& file = mapped_[tensor->file];
+  const auto first = static_cast<std::size_t>(tensor->view.data - file.bytes().data());
+  (file.*advice)(first, tensor->view.bytes());
+}
+
 void Checkpoint::will_need(std::string_view name) const {
-  if (const CheckpointTensor* tensor = find_named(tensors(), name)) {
-    const MappedFile& file = mapped_[tensor->file];
-    file.will_need(static_cast<std::size_t>(tensor->view.data - file.bytes().data()),
-                   tensor->view.bytes());
-  }
+  advise(name, &MappedFile::will_need);
 }
 
 void Checkpoint::done_with(std::string_view name) const {
-  if (const CheckpointTensor* tensor = find_named(tensors(), name)) {
-    const MappedFile& file = mapped_[tensor->file];
-    file.done_with(static_cast<std::size_t>(tensor->view.data - file.bytes().data()),
-                   tensor->view.bytes());
-  }
+  advise(name, &MappedFile::done_with);
 }
 
 }  // namespace counterbeam

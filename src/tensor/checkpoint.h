@@ -38,6 +38,8 @@ class Checkpoint {
   void done_with(std::string_view name) const;
 
  private:
+  using Advice = void (MappedFile::*)(std::size_t first, std::size_t count) const;
+  void advise(std::string_view name, Advice advice) const;
   void add(const std::filesystem::path& file);
   void sort_by_name();
   void add_shards(const std::filesystem::path& index);
