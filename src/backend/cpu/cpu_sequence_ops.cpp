@@ -96,14 +96,13 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
 }
 
 void CpuOps::causal_conv(Matrix out, Matrix x, const Vector& weight, StateStore& store, int layer) {
-  constexpr int kChannels = 1024;  // of one task
   const CpuStates& states = cpu(store);
   const int taps = states.shape().conv_width, channels = x.width;
   const float* by_tap = static_cast<const CpuVector&>(weight).by_tap(taps);
-  const int chunks = (channels + kChannels - 1) / kChannels;
+  const int chunks = (channels + kConvChannels - 1) / kConvChannels;
   pool_.each(static_cast<int>(batch_.segments.size()) * chunks, [&](int task, int) {
     const Segment& segment = batch_.segments[task / chunks];
-    const int first = task % chunks * kChannels;
+    const int first = task % chunks * kConvChannels;
     ConvStrip strip;
     strip.out = {rows_of(out).row(segment.first_row) + first, out.stride};
     strip.x = {rows_of(x).row(segment.first_row) + first, x.stride};
@@ -111,7 +110,7 @@ void CpuOps::causal_conv(Matrix out, Matrix x, const Vector& weight, StateStore&
     strip.kept = {states.conv(segment.state, layer) + first, channels};
     strip.taps = taps;
     strip.tokens = segment.rows;
-    strip.channels = std::min(kChannels, channels - first);
+    strip.channels = std::min(kConvChannels, channels - first);
     kernels_.conv(strip);
   });
 }

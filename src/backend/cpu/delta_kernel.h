@@ -12,20 +12,18 @@ namespace counterbeam {
 template <typename S>
 struct DeltaLoops {
   using F = typename S::F;
-  static constexpr int kVectors = kStateColumns / S::kWidth;
 
   // q and k of unit length (q times key_dim^-1/2 as well), into keys [key_dim][2]; their product.
   static float unit_keys(float* keys, const float* q, const float* k, int key_dim) {
-    const float q_scale = 1.0f / __builtin_sqrtf(RowLoops<S>::sum_of_squares(q, key_dim) + 1e-6f) /
+    const auto dot = RowLoops<S>::dot;
+    const float q_scale = 1.0f / __builtin_sqrtf(dot(q, q, key_dim) + 1e-6f) /
                           __builtin_sqrtf(static_cast<float>(key_dim));
-    const float k_scale = 1.0f / __builtin_sqrtf(RowLoops<S>::sum_of_squares(k, key_dim) + 1e-6f);
-    float product = 0;
+    const float k_scale = 1.0f / __builtin_sqrtf(dot(k, k, key_dim) + 1e-6f);
     for (int i = 0; i < key_dim; ++i) {
       keys[2 * i] = q[i] * q_scale;
       keys[2 * i + 1] = k[i] * k_scale;
-      product += keys[2 * i] * keys[2 * i + 1];
     }
-    return product;
+    return dot(q, k, key_dim) * q_scale * k_scale;
   }
 
   struct Token {
@@ -33,43 +31,56 @@ struct DeltaLoops {
     float keys_product, decay, beta;
   };
 
-  // One token on a strip S [key_dim][kStateColumns]; v and out are the strip's columns.
+  // One token on a strip S [key_dim][kStateColumns]; v and out are the strip's columns. Two
+  // vectors at a time, each sum in two parts: enough to do while a multiply-add is under way.
   static void step(float* out, float* strip, const Token& token, const float* v, int columns,
                    int key_dim) {
-    for (int j = 0; j < kVectors; ++j) {
-      const int lanes = columns - j * S::kWidth;
-      if (lanes <= 0) break;
-      step_vector(out + j * S::kWidth, strip + j * S::kWidth, token, v + j * S::kWidth,
-                  lanes < S::kWidth ? lanes : S::kWidth, key_dim);
-    }
+    for (int first = 0; first < kStateColumns && first < columns; first += 2 * S::kWidth)
+      step_pair(out + first, strip + first, token, v + first, columns - first, key_dim);
   }
 
-  static void step_vector(float* out, float* strip, const Token& token, const float* v, int lanes,
-                          int key_dim) {
-    constexpr int kChains = 4;  // a sum is four sums, for the multiply-adds' latency
-    F reads[kChains], sums[kChains];
-#pragma GCC unroll 4
-    for (int c = 0; c < kChains; ++c) reads[c] = sums[c] = S::zero();
-    const auto read = [&](int i, int c) {
-      const F s = S::load(strip + i * kStateColumns);
-      reads[c] = S::fma(s, S::set1(token.keys[2 * i + 1]), reads[c]);
-      sums[c] = S::fma(s, S::set1(token.keys[2 * i]), sums[c]);
+  static void step_pair(float* out, float* strip, const Token& token, const float* v, int columns,
+                        int key_dim) {
+    F reads[2][2], sums[2][2];  // [vector][part]
+    for (int part = 0; part < 2; ++part) {
+      reads[0][part] = reads[1][part] = S::zero();
+      sums[0][part] = sums[1][part] = S::zero();
+    }
+    const auto read = [&](int i, int part) {
+      const F k = S::set1(token.keys[2 * i + 1]), q = S::set1(token.keys[2 * i]);
+#pragma GCC unroll 2
+      for (int j = 0; j < 2; ++j) {
+        const F s = S::load(strip + i * kStateColumns + j * S::kWidth);
+        reads[j][part] = S::fma(s, k, reads[j][part]);
+        sums[j][part] = S::fma(s, q, sums[j][part]);
+      }
     };
     int i = 0;
-    for (; i + kChains <= key_dim; i += kChains) {
-#pragma GCC unroll 4
-      for (int c = 0; c < kChains; ++c) read(i + c, c);
+    for (; i + 2 <= key_dim; i += 2) {
+      read(i, 0);
+      read(i + 1, 1);
     }
-    for (; i < key_dim; ++i) read(i, 0);
-    const F decay = S::set1(token.decay);
-    const F m = S::mul(total(reads), decay);
-    const F delta = S::mul(S::set1(token.beta), S::sub(load_lanes<S>(v, lanes), m));
-    const F o = S::fma(total(sums), decay, S::mul(S::set1(token.keys_product), delta));
-    store_lanes<S>(out, lanes, o);
-#pragma GCC unroll 4
+    if (i < key_dim) read(i, 0);
+    const F decay = S::set1(token.decay), beta = S::set1(token.beta);
+    F delta[2];
+#pragma GCC unroll 2
+    for (int j = 0; j < 2; ++j) {
+      const int left = columns - j * S::kWidth;
+      const int lanes = left < 0 ? 0 : left < S::kWidth ? left : S::kWidth;
+      const F m = S::mul(S::add(reads[j][0], reads[j][1]), decay);
+      delta[j] = S::mul(beta, S::sub(load_lanes<S>(v + j * S::kWidth, lanes), m));
+      const F before = S::mul(S::add(sums[j][0], sums[j][1]), decay);
+      store_lanes<S>(out + j * S::kWidth, lanes,
+                     S::fma(S::set1(token.keys_product), delta[j], before));
+    }
+#pragma GCC unroll 2
     for (int r = 0; r < key_dim; ++r) {
-      float* at = strip + r * kStateColumns;
-      S::store(at, S::fma(S::set1(token.keys[2 * r + 1]), delta, S::mul(S::load(at), decay)));
+      const F k = S::set1(token.keys[2 * r + 1]);
+#pragma GCC unroll 2
+      for (int j = 0; j < 2; ++j) {
+        float* at = strip + r * kStateColumns + j * S::kWidth;
+        S::store(at, S::fma(k, delta[j], S::mul(S::load(at), decay)));
+      }
     }
   }
 
@@ -93,11 +104,6 @@ struct DeltaLoops {
                head.v + t * head.stride + column, head.value_dim - column, head.key_dim);
       }
     }
-  }
-
- private:
-  static F total(const F (&parts)[4]) {
-    return S::add(S::add(parts[0], parts[1]), S::add(parts[2], parts[3]));
   }
 };
 

@@ -62,7 +62,8 @@ struct AttentionHead {
 };
 
 // Some channels of a causal convolution over consecutive tokens:
-// out[t] = silu(sum over i of weight[i] * x[t - taps + 1 + i]); `out` may be x.
+// out[t] = silu(sum over i of weight[i] * x[t - taps + 1 + i]); `out` may be x. At most
+// kConvChannels of them, and kMaxTaps taps.
 struct ConvStrip {
   Rows out;
   Rows x;
@@ -73,6 +74,7 @@ struct ConvStrip {
   int channels = 0;
 };
 inline constexpr int kMaxTaps = 16;
+inline constexpr int kConvChannels = 512;
 
 // One value head of the Gated DeltaNet over consecutive tokens.
 struct DeltaHead {
@@ -88,7 +90,7 @@ struct DeltaHead {
   int key_dim = 0;
   int value_dim = 0;
 };
-inline constexpr int kStateColumns = 16;
+inline constexpr int kStateColumns = 32;
 
 // Of `count` logits: the largest, the sum of exp(scale * (logit - largest)), and whether all are
 // finite.

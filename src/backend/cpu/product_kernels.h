@@ -138,17 +138,14 @@ struct ProductLoops {
 
   static void multiply(const Product& p, int first_panel, int last_panel) {
     const int blocks = Blocks::count(p.rows);
-    // While a panel is worked on, the next one is fetched, a part by every block.
-    const int lines = blocks > 8 ? 1 : 8 / blocks;
     for (int panel = first_panel; panel < last_panel; ++panel) {
       const Weight* weights = panel_of(p, panel);
-      const char* next = reinterpret_cast<const char*>(panel_of(p, panel + 1));
+      Fetch fetch = first_fetch(p, panel, blocks);
       for (int block = 0; block < blocks; ++block) {
         const int first = Blocks::first(block, p.rows), last = Blocks::first(block + 1, p.rows);
-        const int fetched = block < 8 ? lines : 0;
+        if (block == 8) fetch.lines = 0;
         with_rows<S>(last - first,
-                     [&]<int R>() { multiply_block<R>(p, panel, first, weights, next, fetched); });
-        next += static_cast<std::ptrdiff_t>(p.depth / W::kInputs / 4) * fetched * 64;
+                     [&]<int R>() { multiply_block<R>(p, panel, first, weights, fetch); });
       }
     }
   }
@@ -160,6 +157,29 @@ struct ProductLoops {
   static const Weight* panel_of(const Product& p, int panel) {
     return static_cast<const Weight*>(p.weights) +
            static_cast<std::ptrdiff_t>(panel) * (p.depth / W::kInputs) * kPanel;
+  }
+
+  // What is asked of memory ahead of its use: for one block of rows the same stream a little
+  // further on, into the first-level cache; for more the next panel, a part by every block (of
+  // the first eight), into the second.
+  struct Fetch {
+    const char* next;
+    int lines;  // with every four steps
+    bool near;
+  };
+  static Fetch first_fetch(const Product& p, int panel, int blocks) {
+    if (blocks == 1) return {reinterpret_cast<const char*>(panel_of(p, panel)) + 4096, 8, true};
+    return {reinterpret_cast<const char*>(panel_of(p, panel + 1)), blocks > 8 ? 1 : 8 / blocks,
+            false};
+  }
+  static void advance(Fetch& fetch) {
+    for (int line = 0; line < fetch.lines; ++line, fetch.next += 64) {
+      if (fetch.near) {
+        __builtin_prefetch(fetch.next, 0, 3);
+      } else {
+        __builtin_prefetch(fetch.next, 0, 2);
+      }
+    }
   }
 
   // Inputs [k, k + S::kWidth) of a row, every `step` words.
@@ -181,7 +201,7 @@ struct ProductLoops {
 
   template <int R>
   static void multiply_block(const Product& p, int panel, int first_row, const Weight* weights,
-                             const char* next, int fetched) {
+                             Fetch& fetch) {
     const Input* inputs = static_cast<const Input*>(p.inputs) + first_row * input_words(p.depth);
     const int groups = p.depth / W::kInputs / 4;
     for (int column = 0; column < kPanel; column += Sums<S, R>::kColumns) {
@@ -190,7 +210,7 @@ struct ProductLoops {
       const Input* a = inputs;
       const Weight* w = weights + column;
       for (int group = 0; group < groups; ++group) {
-        for (int line = 0; line < fetched; ++line, next += 64) __builtin_prefetch(next, 0, 2);
+        if (column == 0) advance(fetch);  // a second half finds its panel under way
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) {
           W::step(sums, a, w);
@@ -198,7 +218,6 @@ struct ProductLoops {
           w += kPanel;
         }
       }
-      fetched = 0;  // the second half of a panel finds it under way
       finish(p, sums, first_row, panel * kPanel + column);
     }
   }

@@ -32,25 +32,25 @@ template <typename S>
 struct RowLoops {
   using F = typename S::F;
 
-  static float sum_of_squares(const float* x, int width) {
+  static float dot(const float* a, const float* b, int width) {
     F sums[4] = {S::zero(), S::zero(), S::zero(), S::zero()};
     int i = 0;
     for (; i + 4 * S::kWidth <= width; i += 4 * S::kWidth) {
 #pragma GCC unroll 4
       for (int j = 0; j < 4; ++j) {
-        const F value = S::load(x + i + j * S::kWidth);
-        sums[j] = S::fma(value, value, sums[j]);
+        const int at = i + j * S::kWidth;
+        sums[j] = S::fma(S::load(a + at), S::load(b + at), sums[j]);
       }
     }
     for (; i < width; i += S::kWidth) {
-      const F value = i + S::kWidth <= width ? S::load(x + i) : S::load_part(x + i, width - i);
-      sums[0] = S::fma(value, value, sums[0]);
+      const int lanes = width - i < S::kWidth ? width - i : S::kWidth;
+      sums[0] = S::fma(load_lanes<S>(a + i, lanes), load_lanes<S>(b + i, lanes), sums[0]);
     }
     return S::sum(S::add(S::add(sums[0], sums[1]), S::add(sums[2], sums[3])));
   }
 
   static float inverse_rms(const float* x, int width, float eps) {
-    return 1.0f / __builtin_sqrtf(sum_of_squares(x, width) / static_cast<float>(width) + eps);
+    return 1.0f / __builtin_sqrtf(dot(x, x, width) / static_cast<float>(width) + eps);
   }
 
   static void rms_norm(float* out, const float* x, const float* weight, int width, float eps,
@@ -95,31 +95,30 @@ struct RowLoops {
     });
   }
 
+  // From the last token to the first, since `out` may be x and a token reads those before it.
   static void conv(const ConvStrip& strip) {
-    if (strip.taps == 4) {
-      conv_taps<4>(strip, 4);
-    } else {
-      conv_taps<kMaxTaps>(strip, strip.taps);
+    const int kept = strip.taps - 1;
+    const auto input = [&](int t) { return t < 0 ? strip.kept.row(kept + t) : strip.x.row(t); };
+    alignas(64) float last[kMaxTaps - 1][kConvChannels];
+    for (int i = 0; i < kept; ++i) {
+      const float* from = input(strip.tokens - kept + i);
+      for (int c = 0; c < strip.channels; ++c) last[i][c] = from[c];
     }
-  }
-
-  // The last inputs of a channel stay in registers from token to token.
-  template <int kTaps>
-  static void conv_taps(const ConvStrip& strip, int taps) {
-    if constexpr (kTaps != kMaxTaps) taps = kTaps;
-    for_vectors<S>(strip.channels, [&](int c, int lanes) {
-      F inputs[kTaps], weights[kTaps];
-      for (int i = 0; i < taps; ++i) weights[i] = load_lanes<S>(strip.weight.row(i) + c, lanes);
-      for (int i = 0; i + 1 < taps; ++i) inputs[i] = load_lanes<S>(strip.kept.row(i) + c, lanes);
-      for (int t = 0; t < strip.tokens; ++t) {
-        inputs[taps - 1] = load_lanes<S>(strip.x.row(t) + c, lanes);
+    for (int t = strip.tokens - 1; t >= 0; --t) {
+      const float* inputs[kMaxTaps];
+      for (int i = 0; i < strip.taps; ++i) inputs[i] = input(t - kept + i);
+      float* out = strip.out.row(t);
+      for_vectors<S>(strip.channels, [&](int c, int lanes) {
         F sum = S::zero();
-        for (int i = 0; i < taps; ++i) sum = S::fma(inputs[i], weights[i], sum);
-        store_lanes<S>(strip.out.row(t) + c, lanes, silu_of<S>(sum));
-        for (int i = 0; i + 1 < taps; ++i) inputs[i] = inputs[i + 1];
-      }
-      for (int i = 0; i + 1 < taps; ++i) store_lanes<S>(strip.kept.row(i) + c, lanes, inputs[i]);
-    });
+        for (int i = 0; i < strip.taps; ++i)
+          sum = S::fma(load_lanes<S>(inputs[i] + c, lanes),
+                       load_lanes<S>(strip.weight.row(i) + c, lanes), sum);
+        store_lanes<S>(out + c, lanes, silu_of<S>(sum));
+      });
+    }
+    for (int i = 0; i < kept; ++i) {
+      for (int c = 0; c < strip.channels; ++c) strip.kept.row(i)[c] = last[i][c];
+    }
   }
 
   static LogitBlock logit_block(const float* logits, int count, float scale) {
