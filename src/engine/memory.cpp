@@ -35,20 +35,18 @@ CacheNeed cache_size_within(std::int64_t bytes, const Ops& ops, const ModelConfi
   const std::int64_t states_wanted = state > 0 ? kSequences * 3 / 2 : 0;
   const std::int64_t wanted = pages_wanted * page + states_wanted * state;
   const std::int64_t budget = bytes > 0 ? bytes : std::min(wanted, free_memory() / 4);
-  // Both shrink or grow alike, but one sequence needs a page, and a state or two to fork.
-  const double share =
-      static_cast<double>(budget) / static_cast<double>(std::max<std::int64_t>(wanted, 1));
-  const auto part = [&](std::int64_t count, std::int64_t least) {
-    const auto scaled = static_cast<std::int64_t>(static_cast<double>(count) * share);
-    return static_cast<int>(std::clamp<std::int64_t>(scaled, least, 1 << 26));
-  };
-  const CacheNeed size{page > 0 ? part(pages_wanted, 1) : 0,
-                       state > 0 ? part(states_wanted, 2) : 0};
-  if (size.pages * page + size.states * state > std::max(budget, 2 * (page + state))) {
-    failed("{} MiB of cache memory hold no sequence of this model; give it at least {} MiB",
-           budget / kMebibyte, (size.pages * page + size.states * state) / kMebibyte + 1);
+  const std::int64_t least = page + 2 * state;  // one short sequence, and one that is forked
+  if (budget < least) {
+    failed("{} bytes of cache memory hold no sequence of this model; it needs at least {}", budget,
+           least);
   }
-  return size;
+  // Both shrink or grow alike.
+  const double share = static_cast<double>(budget - least) / static_cast<double>(wanted);
+  const auto part = [&](std::int64_t count, std::int64_t at_least) {
+    const auto scaled = static_cast<std::int64_t>(static_cast<double>(count) * share);
+    return static_cast<int>(std::min<std::int64_t>(scaled + at_least, 1 << 26));
+  };
+  return {page > 0 ? part(pages_wanted, 1) : 0, state > 0 ? part(states_wanted, 2) : 0};
 }
 
 std::int64_t longest_sequence(const CacheNeed& size, const CacheShape& shape) {

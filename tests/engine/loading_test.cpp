@@ -1,0 +1,153 @@
+// Checkpoints as they come: whole, with a tensor missing, of another shape, or with numbers that
+// are none.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "engine/tiny.h"
+#include "model/config_tensors.h"
+#include "tensor/safetensors.h"
+
+namespace counterbeam {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;
+namespace fs = std::filesystem;
+
+constexpr const char* kConfig = R"({"model_type": "qwen3", "architectures": ["Qwen3ForCausalLM"],
+  "hidden_size": 16, "intermediate_size": 24, "vocab_size": 50, "num_attention_heads": 2,
+  "num_key_value_heads": 1, "head_dim": 8, "num_hidden_layers": 2, "max_position_embeddings": 400,
+  "rms_norm_eps": 1e-6, "rope_theta": 10000, "tie_word_embeddings": true, "eos_token_id": 0,
+  "dtype": "float32", "hidden_act": "silu"})";
+
+class LoadingTest : public ::testing::Test {
+ protected:
+  LoadingTest() : folder_(fs::path(::testing::TempDir()) / "counterbeam_loading_test") {
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+    write_file(folder_ / "config.json", kConfig);
+    config_ = read_config(folder_);
+    RandomWeights random(DType::F32, 5);
+    for (const ExpectedTensor& expected : expected_tensors(config_)) {
+      const TensorView view = random.get(expected.name, expected.shape);
+      tensors_.emplace_back(expected.name, Tensor::from_f32(to_f32(view), DType::F32, view.shape));
+    }
+  }
+  ~LoadingTest() override { fs::remove_all(folder_); }
+
+  Tensor& tensor(const std::string& name) {
+    for (auto& [known, value] : tensors_) {
+      if (known == name) return value;
+    }
+    throw std::runtime_error("no tensor " + name);
+  }
+
+  std::unique_ptr<LocalEngine> load(const LocalOptions& options = {}) {
+    std::vector<NamedTensor> named;
+    for (const auto& [name, value] : tensors_) named.push_back({name, value.view()});
+    write_safetensors(folder_ / "model.safetensors", named);
+    return LocalEngine::load(folder_, options);
+  }
+
+  std::string error_of_loading() {
+    try {
+      load();
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "no error";
+  }
+
+  fs::path folder_;
+  ModelConfig config_;
+  std::vector<std::pair<std::string, Tensor>> tensors_;
+};
+
+TEST_F(LoadingTest, AWholeCheckpointLoadsOnEveryBackEnd) {
+  const auto prompt = some_tokens(30, 1), tokens = some_tokens(20, 2);
+  std::vector<std::vector<float>> scores;
+  for (const char* isa : {"reference", ""}) {
+    auto engine = load({.precision = Precision::F32, .isa = isa});
+    EXPECT_TRUE(engine->unexpected_tensors().empty());
+    EXPECT_EQ(engine->info().vocab_size, 50);
+    EXPECT_EQ(engine->info().max_length, 400);
+    EXPECT_EQ(engine->info().eos, std::vector<TokenId>{0});
+    Sequence sequence = open_one(*engine, prompt);
+    scores.push_back(score_one(*engine, sequence, tokens));
+  }
+  for (std::size_t i = 0; i < tokens.size(); ++i) EXPECT_NEAR(scores[0][i], scores[1][i], 1e-4);
+}
+
+TEST_F(LoadingTest, AMissingTensorIsNamedWithItsShape) {
+  std::erase_if(tensors_,
+                [](const auto& pair) { return pair.first == "model.layers.1.mlp.up_proj.weight"; });
+  EXPECT_THAT(error_of_loading(),
+              HasSubstr("model.layers.1.mlp.up_proj.weight [24, 16] is missing"));
+}
+
+TEST_F(LoadingTest, AMisshapenTensorIsNamedWithBothShapes) {
+  tensor("model.layers.0.self_attn.k_proj.weight") = Tensor(DType::F32, {16, 8});
+  EXPECT_THAT(error_of_loading(),
+              HasSubstr("model.layers.0.self_attn.k_proj.weight has shape [16, 8], but config.json "
+                        "asks for [8, 16]"));
+}
+
+TEST_F(LoadingTest, ATensorOfIntegersIsRefused) {
+  tensor("model.norm.weight") = Tensor(DType::I32, {16});
+  EXPECT_THAT(error_of_loading(), HasSubstr("model.norm.weight is I32"));
+}
+
+TEST_F(LoadingTest, TensorsWithoutUseAreListed) {
+  tensors_.emplace_back("model.layers.0.extra", Tensor(DType::F32, {2}));
+  EXPECT_EQ(load()->unexpected_tensors(), std::vector<std::string>{"model.layers.0.extra"});
+}
+
+TEST_F(LoadingTest, NaNInTheWeightsFailsTheRequestAndNotTheEngine) {
+  tensor("model.embed_tokens.weight").values<float>()[7 * 16 + 3] = NAN;
+  for (const char* isa : {"reference", ""}) {
+    auto engine = load({.isa = isa});
+    Sequence sequence = open_one(*engine, {1, 2, 3});
+    try {
+      score_one(*engine, sequence, {4, 5});
+      FAIL() << "NaN went unnoticed";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Failed);
+      EXPECT_THAT(error.what(), HasSubstr("not finite"));
+    }
+    EXPECT_EQ(sequence.length(), 3);
+    EXPECT_EQ(engine->counters().non_finite, 1);
+  }
+}
+
+TEST_F(LoadingTest, WhatANaNLeftInThePagesHarmsNobody) {
+  // Untied, so that only sequences with token 7 in them see the NaN.
+  std::string text = kConfig;
+  text.replace(text.find("\"tie_word_embeddings\": true"), 27, "\"tie_word_embeddings\": false");
+  write_file(folder_ / "config.json", text);
+  tensors_.emplace_back("lm_head.weight", tensor("model.embed_tokens.weight").copy());
+  const auto clean = some_tokens(70, 3, 7), tokens = some_tokens(40, 4, 7);
+  for (const char* isa : {"reference", ""}) {
+    tensor("model.embed_tokens.weight").values<float>()[7 * 16] = 0;
+    auto healthy = load({.isa = isa});
+    Sequence expected = open_one(*healthy, clean);
+    const auto scores = score_one(*healthy, expected, tokens);
+    for (const float poison : {NAN, std::numeric_limits<float>::infinity()}) {
+      tensor("model.embed_tokens.weight").values<float>()[7 * 16] = poison;
+      auto engine = load({.isa = isa, .cache_size = {6, 0}, .kept_prefixes = 0});
+      {
+        Sequence sick = open_one(*engine, std::vector<TokenId>(150, 7));
+        EXPECT_THROW(extend_one(*engine, {.sequence = &sick, .max_tokens = 3}), Error);
+      }
+      Sequence sequence = open_one(*engine, clean);
+      EXPECT_EQ(score_one(*engine, sequence, tokens), scores) << isa;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace counterbeam

@@ -1,0 +1,182 @@
+// Engines short of memory: what does not fit waits or is computed again, what can never fit is an
+// error, a long prompt does not hold up others, and everything is given back.
+#include "engine/memory.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "base/error.h"
+#include "engine/tiny.h"
+
+namespace counterbeam {
+namespace {
+
+using ::testing::HasSubstr;
+using namespace testing;
+
+class MemoryTest : public ::testing::TestWithParam<bool> {
+ protected:
+  ModelConfig config() const { return GetParam() ? tiny_recurrent() : tiny_attention(); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Models, MemoryTest, ::testing::Bool(),
+                         [](const auto& model) { return model.param ? "recurrent" : "attention"; });
+
+// A small beam search: the tokens and scores it ends with.
+std::vector<float> search(Engine& engine, std::uint32_t question) {
+  std::vector<std::vector<TokenId>> prompts = {some_tokens(60, question), some_tokens(60, question),
+                                               some_tokens(60, question)};
+  prompts[1].push_back(1);
+  prompts[2].push_back(2);
+  std::vector<Sequence> opened = std::move(engine.open(prompts).sequences);
+  std::vector<std::vector<Sequence>> beams(4);
+  for (auto& beam : beams) {
+    for (const Sequence& sequence : opened) beam.push_back(sequence.fork());
+  }
+  std::vector<float> seen;
+  for (std::uint32_t block = 0; block < 4; ++block) {
+    std::vector<ExtendRequest> requests;
+    for (std::uint32_t b = 0; b < beams.size(); ++b) {
+      requests.push_back({.sequence = &beams[b][0],
+                          .followers = {&beams[b][1], &beams[b][2]},
+                          .max_tokens = 16,
+                          .key = {.question = question, .block = block, .beam = b}});
+    }
+    std::size_t best = 0;
+    double best_score = -1e30;
+    const auto extensions = engine.extend(requests);
+    for (std::size_t b = 0; b < beams.size(); ++b) {
+      double score = 0;
+      for (const float x : extensions[b].logprobs) score += x;
+      for (const float x : extensions[b].follower_logprobs[0]) score += x;
+      seen.push_back(static_cast<float>(score));
+      seen.insert(seen.end(), extensions[b].tokens.begin(), extensions[b].tokens.end());
+      if (score > best_score) best = b, best_score = score;
+    }
+    for (std::size_t b = 0; b < beams.size(); ++b) {
+      if (b == best) continue;
+      for (std::size_t i = 0; i < 3; ++i) beams[b][i] = beams[best][i].fork();
+    }
+  }
+  return seen;
+}
+
+TEST_P(MemoryTest, SearchesShareATenthOfWhatTheyNeed) {
+  std::vector<std::vector<float>> expected;
+  {
+    auto roomy = tiny_engine(config());
+    for (std::uint32_t q = 0; q < 8; ++q) expected.push_back(search(*roomy, q));
+  }
+  // Eight searches hold 12 sequences of up to 124 tokens each; this has room for a few.
+  auto tight = tiny_engine(config(), {.cache_size = {14, 9}});
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  for (std::uint32_t q = 0; q < 8; ++q) {
+    threads.emplace_back([&, q] { wrong += search(*tight, q) != expected[q]; });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  const EngineCounters counters = tight->counters();
+  EXPECT_GT(counters.evictions + counters.preemptions, 50);
+}
+
+TEST_P(MemoryTest, IdleSequencesOfOthersDoNotBlock) {
+  auto engine = tiny_engine(config(), {.cache_size = {13, 4}});
+  std::vector<Sequence> held;
+  for (std::uint32_t i = 0; i < 6; ++i) held.push_back(open_one(*engine, some_tokens(200, i)));
+  auto roomy = tiny_engine(config());
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    Sequence alone = open_one(*roomy, some_tokens(200, i));
+    const auto tokens = some_tokens(30, 77);
+    EXPECT_EQ(score_one(*engine, held[i], tokens), score_one(*roomy, alone, tokens));
+  }
+}
+
+TEST_P(MemoryTest, WhatCanNeverFitIsAnError) {
+  auto engine = tiny_engine(config(), {.cache_size = {3, 2}});
+  EXPECT_EQ(engine->info().max_length, 96);
+  // Each of these fits alone, but a mixture needs all three at once.
+  std::vector<Sequence> s;
+  for (std::uint32_t i = 0; i < 3; ++i) s.push_back(open_one(*engine, some_tokens(60, i)));
+  try {
+    extend_one(*engine, {.sequence = &s[0],
+                         .followers = {&s[1], &s[2]},
+                         .max_tokens = 5,
+                         .mix = {1.0f, 1.0f, -1.0f}});
+    FAIL() << "three sequences of 60 tokens cannot be in three pages";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Failed);
+    EXPECT_THAT(error.what(), HasSubstr("do not fit into the cache of 3 pages"));
+  }
+  EXPECT_EQ(s[0].length(), 60);
+  EXPECT_EQ(extend_one(*engine, {.sequence = &s[0], .max_tokens = 5}).tokens.size(), 5u);
+}
+
+TEST_P(MemoryTest, EverythingIsGivenBack) {
+  auto engine = tiny_engine(config(), {.kept_prefixes = 0});
+  search(*engine, 1);
+  EXPECT_EQ(engine->memory().used, (CacheNeed{0, 0}));
+  EXPECT_GT(engine->memory().peak.pages, 0);
+}
+
+TEST_P(MemoryTest, ALongPromptDoesNotHoldUpOthers) {
+  ModelConfig wide = config();
+  wide.max_positions = 8000;
+  auto engine = tiny_engine(
+      wide, {.cache_size = {400, 20}, .step_rows = 64, .rows_beside_draws = 8, .kept_prefixes = 0});
+  Sequence quick = open_one(*engine, some_tokens(5, 1));
+  std::atomic<bool> long_done = false;
+  std::atomic<bool> started = false;
+  std::thread reader([&] {
+    started = true;
+    open_one(*engine, some_tokens(6000, 2));
+    long_done = true;
+  });
+  while (!started) std::this_thread::yield();
+  int finished_first = 0;
+  for (int i = 0; i < 20 && !long_done; ++i) {
+    extend_one(*engine, {.sequence = &quick, .max_tokens = 4});
+    finished_first += !long_done;
+  }
+  reader.join();
+  EXPECT_GE(finished_first, 3);
+}
+
+TEST_P(MemoryTest, AForkTakesMicroseconds) {
+  ModelConfig wide = config();
+  wide.max_positions = 4000;
+  auto engine = tiny_engine(wide, {.cache_size = {300, 8}});
+  Sequence sequence = open_one(*engine, some_tokens(3000, 1));
+  const CacheCounters before = engine->memory().counters;
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<Sequence> forks;
+  for (int i = 0; i < 50; ++i) forks.push_back(sequence.fork());
+  const double each =
+      std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - start).count() /
+      50;
+  RecordProperty("fork_microseconds", static_cast<int>(each));
+  EXPECT_LT(each, 500);
+  const CacheCounters after = engine->memory().counters;
+  EXPECT_EQ(after.forks - before.forks, 50);
+  EXPECT_EQ(after.copied_pages, before.copied_pages);
+  EXPECT_EQ(after.copied_states, before.copied_states);
+}
+
+TEST(CacheSize, FollowsTheBudget) {
+  const auto ops = make_reference_ops();
+  const ModelConfig config = tiny_recurrent();
+  const CacheNeed small = cache_size_within(1 << 20, *ops, config);
+  const CacheNeed large = cache_size_within(4 << 20, *ops, config);
+  const CacheShape shape = cache_shape(config);
+  EXPECT_LE(small.pages * ops->page_bytes(shape.kv) + small.states * ops->state_bytes(shape.state),
+            1 << 20);
+  EXPECT_NEAR(large.pages, 4 * small.pages, 4);
+  EXPECT_THROW(cache_size_within(100, *ops, config), Error);
+}
+
+}  // namespace
+}  // namespace counterbeam
