@@ -52,6 +52,8 @@ TEST(ExtractMath, FollowsTheDocumentedOrder) {
        AnswerSource::LastValue},
       {"From $d=90/n$ we see that there are 12 such sequences in all.", "12",
        AnswerSource::LastValue},
+      {"So each part is (\\frac{2}{5}) of a ton, as they wanted.", "\\frac{2}{5}",
+       AnswerSource::LastValue},
       {"The pair $(x, y)$ that solves it is $(7, 6)$.", "(7, 6)", AnswerSource::LastValue},
       {"It costs 40 at first and then $7.78 for the rest of them.", "7.78",
        AnswerSource::LastValue},
@@ -109,6 +111,8 @@ TEST(ExtractChoice, ReadsEverySpelling) {
       {"Reasoning.\n\n(D) 12 m/s", 'D'},
       {"<think>Answer: A</think>Answer: B", 'B'},
       {"<answer>D</answer>", 'D'},
+      {"It's not A because that makes no sense, so I think it's B", 'B'},
+      {"I think it's not B", 0},
       {"Neither option fits.", 0},
       {"", 0},
   };
@@ -174,6 +178,15 @@ TEST(ExtractCode, KeepsWhatTheFunctionReaches) {
             "import math\nLIMIT = 5\ndef twice(x):\n    return 2 * x + LIMIT\n@cached\ndef add(a, "
             "b):\n    # sums\n"
             "    return twice(a) + b");
+}
+
+TEST(ExtractCode, OfTwoDefinitionsTheFirstThatReturns) {
+  const std::string stub = "def add(a, b):\n    \"\"\"Adds.\"\"\"";
+  EXPECT_EQ(extract_code("```python\n" + stub + "\n\n" + kAdd + "\n```", kPrompt, "add"), kAdd);
+  EXPECT_EQ(
+      extract_code("```python\n" + std::string(kAdd) + "\n\ndef add(a, b):\n    return 0\n```",
+                   kPrompt, "add"),
+      kAdd);
 }
 
 TEST(ExtractCode, JoinsHelpersFromOtherBlocks) {
