@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <condition_variable>
 #include <cstdint>
 #include <exception>
 #include <functional>
@@ -95,6 +96,7 @@ struct Call {
   std::int64_t served_rows = 0;      // for fairness: rows beyond draws, newcomers start level
   std::exception_ptr error;
   bool finished = false;
+  std::condition_variable done;  // finished has become true
 
   template <typename Visit>
   void for_each_record(const Visit& visit) {

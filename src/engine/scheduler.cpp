@@ -29,7 +29,7 @@ Scheduler::~Scheduler() {
     const std::lock_guard lock(sequences_.mutex);
     stopping_ = true;
   }
-  sequences_.changed.notify_all();
+  sequences_.changed.notify_one();
   thread_.join();
 }
 
@@ -41,8 +41,8 @@ EngineCounters Scheduler::counters() const {
 void Scheduler::run(Call& call) {
   std::unique_lock lock(sequences_.mutex);
   enqueue(call);
-  sequences_.changed.notify_all();
-  sequences_.changed.wait(lock, [&] { return call.finished; });
+  sequences_.changed.notify_one();
+  call.done.wait(lock, [&] { return call.finished; });
   if (call.error) std::rethrow_exception(call.error);
 }
 
@@ -105,18 +105,35 @@ void Scheduler::loop() {
     end_settled_calls();
     if (stopping_) return;
     if (calls_.empty()) continue;
-    StepPlan plan = planner_.plan(calls_, patience_is_over());
-    moved_ = !plan.empty();
-    if (!plan.first_waits) waiting_since_.reset();
-    if (plan.first_waits && !waiting_since_) waiting_since_ = Clock::now();
-    if (plan.empty()) {
-      if (plan.first_waits) sequences_.changed.wait_for(lock, kPatienceAlone / 4);
-      continue;
+    try {
+      step(lock);
+    } catch (...) {
+      if (!lock.owns_lock()) lock.lock();
+      fail_everything(std::current_exception());
     }
-    lock.unlock();
-    const std::vector<HeadResult> results = compute(plan);
-    lock.lock();
-    apply(plan, results);
+  }
+}
+
+void Scheduler::step(std::unique_lock<std::mutex>& lock) {
+  StepPlan plan = planner_.plan(calls_, patience_is_over());
+  moved_ = !plan.empty();
+  if (!plan.first_waits) waiting_since_.reset();
+  if (plan.first_waits && !waiting_since_) waiting_since_ = Clock::now();
+  if (plan.empty()) {
+    if (plan.first_waits) sequences_.changed.wait_for(lock, kPatienceAlone / 4);
+    return;
+  }
+  lock.unlock();
+  const std::vector<HeadResult> results = compute(plan);
+  lock.lock();
+  apply(plan, results);
+}
+
+// Out of memory between steps: nobody knows how far the plan got, so every cache at work goes.
+void Scheduler::fail_everything(std::exception_ptr error) {
+  for (Call* call : calls_) {
+    call->error = error;
+    call->for_each_record([](SequenceRecord& record) { record.cached.clear(); });
   }
 }
 
@@ -153,7 +170,9 @@ void Scheduler::hand_out_logits(const StepPlan& plan, Matrix x) {
     part.rows = std::min(kLogitsRows, total - first);
     part.data = static_cast<std::byte*>(x.data) +
                 std::ptrdiff_t{before + first} * x.stride * ops.activation_bytes();
-    ops.logits(logits, part, sequences_.model->head());
+    ops.logits(std::span(logits).first(static_cast<std::size_t>(part.rows) *
+                                       static_cast<std::size_t>(vocab)),
+               part, sequences_.model->head());
     for (int i = 0; i < part.rows; ++i) {
       const StepPlan::LogitsTarget& target =
           plan.logits_targets[static_cast<std::size_t>(first + i)];
@@ -295,7 +314,7 @@ void Scheduler::end(Call& call) {
     record.last_used = ++sequences_.clock;
   });
   call.finished = true;
-  sequences_.changed.notify_all();
+  call.done.notify_one();
 }
 
 }  // namespace counterbeam

@@ -35,6 +35,8 @@ class Scheduler {
   std::unique_ptr<Unit> first_unit(Call& call, std::size_t request);
 
   void loop();
+  void step(std::unique_lock<std::mutex>& lock);
+  void fail_everything(std::exception_ptr error);
   bool patience_is_over() const;
   std::vector<HeadResult> compute(StepPlan& plan);
   void hand_out_logits(const StepPlan& plan, Matrix x);

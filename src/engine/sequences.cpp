@@ -26,7 +26,7 @@ void Sequences::remove(SequenceRecord& record) {
   CB_CHECK(!record.busy);
   record.cached.clear();
   records.erase(&record);
-  changed.notify_all();
+  changed.notify_one();
 }
 
 int Sequences::adopt_prefix(SequenceRecord& record, int limit) {

@@ -56,7 +56,7 @@ struct Sequences {
   std::unique_ptr<Ops> ops;  // used by the scheduler's thread alone
   std::unique_ptr<Model> model;
   std::mutex mutex;
-  std::condition_variable changed;  // a call came, a call ended, memory was freed
+  std::condition_variable changed;  // for the scheduler: a call came, memory was freed
   Cache cache;
   std::set<SequenceRecord*> records;
   std::uint64_t clock = 0;
