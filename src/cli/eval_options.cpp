@@ -48,6 +48,9 @@ void EvalCommand::add_to(CLI::App& command) {
 
 void EvalCommand::execute(const Globals& globals, const std::string& title) {
   parse_shard(shard, run);
+  if (tasks.size() > 1 && !data.empty() && !std::filesystem::is_directory(data))
+    bad_input("--data: {} is one file, but there are {} tasks; name a folder that holds theirs",
+              data, tasks.size());
   std::vector<TaskData> loaded;
   for (const std::string& name : tasks)
     loaded.push_back(load_task(name, data, globals.seed, prompts));
@@ -55,7 +58,10 @@ void EvalCommand::execute(const Globals& globals, const std::string& title) {
   run.seed = globals.seed;
   run.quiet = globals.quiet || globals.json;
   run.cancellation = &interrupted;
-  std::signal(SIGINT, [](int) { interrupted.cancel(); });
+  std::signal(SIGINT, [](int) {
+    interrupted.cancel();
+    std::signal(SIGINT, SIG_DFL);  // a second one ends the program at once
+  });
   try {
     run_eval(model, loaded, run);
   } catch (const Error& error) {

@@ -19,6 +19,7 @@ void run(Options& options, const Globals& globals) {
   eval.run.methods =
       options.quick && !preset.quick_methods.empty() ? preset.quick_methods : preset.methods;
   if (eval.run.samples == 1) eval.run.samples = preset.samples;
+  if (eval.run.concurrency == 0) eval.run.concurrency = preset.concurrency;
   if (options.quick && eval.run.limit == 0) eval.run.limit = preset.quick_limit;
   if (eval.tasks.empty()) eval.tasks = {"tiny-math", "tiny-code", "tiny-choice"};
   if (eval.run.out.empty()) eval.run.out = std::filesystem::path("runs") / options.name;

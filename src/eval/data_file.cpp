@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/utf8.h"
 
 namespace counterbeam {
 namespace {
@@ -23,7 +24,7 @@ std::string without_mark(std::string text) {
 std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
                                     const std::string& place) {
   std::vector<std::string> fields(1);
-  bool quoted = false;
+  bool quoted = false, opened = false;  // inside quotes; this field began with one
   for (; at < text.size(); ++at) {
     const char c = text[at];
     if (quoted) {
@@ -35,14 +36,15 @@ std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
       } else {
         quoted = false;
       }
-    } else if (c == '"') {
-      quoted = true;
+    } else if (c == '"' && fields.back().empty() && !opened) {
+      quoted = opened = true;
     } else if (c == ',') {
       fields.emplace_back();
+      opened = false;
     } else if (c == '\n') {
       ++at;
       return fields;
-    } else if (c != '\r') {
+    } else if (c != '\r' || at + 1 == text.size() || text[at + 1] != '\n') {
       fields.back() += c;
     }
   }
@@ -55,6 +57,8 @@ std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
 std::string read_maybe_gzip(const std::filesystem::path& path) {
   std::string packed = read_file(path);
   if (!packed.starts_with("\x1f\x8b")) return without_mark(std::move(packed));
+  if (packed.size() > kMostBytes)
+    bad_input("{}: is larger than {} bytes", path.string(), kMostBytes);
   z_stream stream{};
   if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) failed("{}: zlib cannot start", path.string());
   const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
@@ -70,21 +74,30 @@ std::string read_maybe_gzip(const std::filesystem::path& path) {
     text.append(buffer, sizeof buffer - stream.avail_out);
     if (text.size() > kMostBytes)
       bad_input("{}: unpacks to more than {} bytes", path.string(), kMostBytes);
+    // An archive may be several, one behind the other.
+    if (status == Z_STREAM_END && stream.avail_in > 0) status = inflateReset(&stream);
   }
   if (status != Z_STREAM_END)
     bad_input("{}: the gzip archive is damaged or cut off; download it again", path.string());
   return without_mark(std::move(text));
 }
 
-const std::string* DataRow::find(const std::string& field) const {
-  for (const auto& [name, value] : fields)
-    if (name == field) return &value;
+const DataRow::Field* DataRow::find(const std::string& field) const {
+  for (const Field& candidate : fields)
+    if (candidate.name == field) return &candidate;
   return nullptr;
 }
 
-const std::string& DataRow::text(const std::string& field) const {
-  if (const std::string* value = find(field)) return *value;
+const std::string& DataRow::value(const std::string& field) const {
+  if (const Field* found = find(field)) return found->value;
   bad_input("{}: field \"{}\" is missing", place, field);
+}
+
+const std::string& DataRow::text(const std::string& field) const {
+  const std::string& text = value(field);
+  if (!find(field)->is_text)
+    bad_input("{}: field \"{}\" is {}, but a text is needed", place, field, text.substr(0, 60));
+  return text;
 }
 
 std::vector<DataRow> read_json_lines(const std::filesystem::path& path) {
@@ -102,7 +115,8 @@ std::vector<DataRow> read_json_lines(const std::filesystem::path& path) {
     const Json json = parse_json(line, row.place);
     if (!json.is_object()) bad_input("{}: a JSON object is needed", row.place);
     for (const auto& [name, value] : json.items())
-      row.fields.emplace_back(name, value.is_string() ? value.get<std::string>() : to_line(value));
+      row.fields.push_back(
+          {name, value.is_string() ? value.get<std::string>() : to_line(value), value.is_string()});
     rows.push_back(std::move(row));
   }
   if (rows.empty()) bad_input("{}: holds no rows", path.string());
@@ -121,8 +135,11 @@ std::vector<DataRow> read_csv(const std::filesystem::path& path) {
     if (values.size() != names.size())
       bad_input("{}: {} fields, but the first row names {}", row.place, values.size(),
                 names.size());
-    for (std::size_t i = 0; i < names.size(); ++i)
-      row.fields.emplace_back(names[i], std::move(values[i]));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!is_valid_utf8(values[i]))
+        bad_input("{}: field \"{}\" is not UTF-8; save the file as UTF-8", row.place, names[i]);
+      row.fields.push_back({names[i], std::move(values[i])});
+    }
     rows.push_back(std::move(row));
   }
   if (rows.empty()) bad_input("{}: holds no rows", path.string());

@@ -1,12 +1,10 @@
-// Rows of a data file: JSON lines (plain or gzip) and CSV. Byte-order marks and CRLF are taken as
-// they come; every error names the file and the row.
+// Rows of a data file: JSON lines and CSV, plain or gzip. Byte-order marks and CRLF are taken as
+// they come; every error names the file, the row and where there is one the field.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
-
-#include "base/json_fwd.h"
 
 namespace counterbeam {
 
@@ -14,15 +12,21 @@ namespace counterbeam {
 std::string read_maybe_gzip(const std::filesystem::path& path);
 
 struct DataRow {
-  std::string place;                                        // "FILE: row 3"
-  std::vector<std::pair<std::string, std::string>> fields;  // strings by name, in order
+  struct Field {
+    std::string name;
+    std::string value;    // a text as it is, anything else as JSON
+    bool is_text = true;  // in CSV everything is
+  };
+  std::string place;          // "FILE: row 3"
+  std::vector<Field> fields;  // in order
 
-  // Error when absent.
+  // Error when absent, and for text() when the value is not one.
   const std::string& text(const std::string& field) const;
-  const std::string* find(const std::string& field) const;
+  const std::string& value(const std::string& field) const;
+  const Field* find(const std::string& field) const;
 };
 
-// One object a line; string members become fields, others their JSON text.
+// One object a line.
 std::vector<DataRow> read_json_lines(const std::filesystem::path& path);
 
 // The first record names the columns; fields may be quoted and hold line ends.

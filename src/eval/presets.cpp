@@ -104,7 +104,13 @@ std::span<const Preset> presets() {
        4,
        {"power:temperature=0.25:draws=8:candidates=8:rollouts=4", "cbs:steer=0.25",
         "cbs:steer=0.7"}},
-      {"efficiency", "seconds and tokens per prompt", {"sample", "beam", "cbs:steer=0.25"}, 1, {}},
+      {"efficiency",
+       "seconds and tokens per prompt, one search at a time",
+       {"sample", "beam", "cbs:steer=0.25"},
+       1,
+       {},
+       24,
+       1},
   };
   return kPresets;
 }

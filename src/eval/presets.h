@@ -18,6 +18,7 @@ struct Preset {
   int samples = 1;
   std::vector<std::string> quick_methods;  // --quick, where it differs
   int quick_limit = 24;                    // problems per task
+  int concurrency = 0;                     // searches in flight; 1 where time is measured
 };
 
 std::span<const Preset> presets();

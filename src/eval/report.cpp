@@ -31,6 +31,7 @@ Json to_json(const Sample& sample) {
                {"score", sample.score},
                {"generated_tokens", sample.generated_tokens},
                {"truncated", sample.truncated}};
+  if (!sample.error.empty()) json["error"] = sample.error;
   if (!sample.state.empty()) json["state"] = sample.state;
   if (!sample.trace.empty()) json["trace"] = sample.trace;
   return json;

@@ -2,18 +2,18 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cctype>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <thread>
-#include <tuple>
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/json.h"
 #include "base/progress.h"
 #include "eval/extract.h"
+#include "eval/run_folder.h"
 #include "search/search.h"
 
 namespace counterbeam {
@@ -32,10 +32,8 @@ struct Job {
   int sample;
 };
 
-using SampleKey = std::tuple<std::string, std::string, std::string, int>;
-
-SampleKey key_of(const Sample& sample) {
-  return {sample.task, sample.id, sample.method, sample.sample};
+SampleKey key_of(const Job& job) {
+  return {job.task->name, job.problem->id, job.method, job.sample};
 }
 
 std::vector<Job> all_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options) {
@@ -52,6 +50,27 @@ std::vector<Job> all_jobs(const std::vector<TaskData>& tasks, const EvalOptions&
     }
   }
   return jobs;
+}
+
+// The jobs of a run that its samples file does not hold yet.
+std::vector<Job> open_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options,
+                           const fs::path& path) {
+  std::set<SampleKey> done;
+  for (const Sample& sample : read_samples(path)) {
+    if (!done.insert(key_of(sample)).second)
+      bad_input("{}: sample {} of {} by {} occurs twice", path.string(), sample.sample, sample.id,
+                sample.method);
+  }
+  std::vector<Job> open = all_jobs(tasks, options);
+  std::erase_if(open, [&](const Job& job) { return done.count(key_of(job)) > 0; });
+  return open;
+}
+
+void refuse_repeats(const std::vector<std::string>& names, std::string_view option) {
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(i))
+      bad_input("{}: {} is given twice", option, names[i]);
 }
 
 // What self-consistency votes with, by task.
@@ -80,9 +99,20 @@ std::optional<std::string> vote(const Job& job, const std::string& text) {
 // traces/TASK-QUESTION-METHOD-SAMPLE.html
 std::string trace_name(const Job& job) {
   std::string method = job.method;
-  std::replace_if(
-      method.begin(), method.end(), [](char c) { return c == ':' || c == '/' || c == ' '; }, '-');
+  for (char& c : method)
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '=') c = '-';
   return fmt::format("traces/{}-{}-{}-{}.html", job.task->name, job.question, method, job.sample);
+}
+
+Sample blank_sample(const Job& job) {
+  Sample sample;
+  sample.task = job.task->name;
+  sample.id = job.problem->id;
+  sample.question = static_cast<int>(job.question);
+  sample.method = job.method;
+  sample.sample = job.sample;
+  sample.permutation = job.problem->permutation;
+  return sample;
 }
 
 Sample run_job(const LoadedModel& model, const Job& job, const CodeJudge* judge,
@@ -98,11 +128,7 @@ Sample run_job(const LoadedModel& model, const Job& job, const CodeJudge* judge,
   const SearchResult result = run_search(
       {model.engine(), prompts, seed, job.question, options.cancellation}, settings, hooks);
   const Candidate& answer = result.answer();
-  Sample sample;
-  sample.task = job.task->name;
-  sample.id = job.problem->id;
-  sample.method = job.method;
-  sample.sample = job.sample;
+  Sample sample = blank_sample(job);
   sample.answer = model.text(answer.tokens);
   sample.score = answer.score;
   sample.truncated = !answer.ended;
@@ -111,61 +137,35 @@ Sample run_job(const LoadedModel& model, const Job& job, const CodeJudge* judge,
   sample.scored_tokens = result.ledger.scored_tokens;
   sample.prompt_tokens = result.ledger.prompt_tokens;
   sample.cached_tokens = result.ledger.cached_tokens;
-  sample.seconds = options.deterministic ? 0 : result.ledger.seconds;
-  sample.permutation = job.problem->permutation;
+  sample.seconds = result.ledger.seconds;
+  if (options.deterministic) {
+    // How much of a prompt was shared depends on what ran just before.
+    sample.prompt_tokens += sample.cached_tokens;
+    sample.cached_tokens = 0;
+    sample.seconds = 0;
+  }
   if (options.traces && !result.trace.blocks.empty()) {
     sample.trace = trace_name(job);
     write_file(options.out / sample.trace,
                to_html(result.trace, job.problem->question.text,
                        [&](TokenId token) { return model.token_text(token); }));
   }
-  if (options.deterministic) {
-    // How much of a prompt was shared depends on what ran just before.
-    sample.prompt_tokens += sample.cached_tokens;
-    sample.cached_tokens = 0;
-  }
   grade(*job.task, *job.problem, judge, sample);
   return sample;
 }
 
-// run.json says what the samples of a folder belong to; a resumed run must agree.
-void claim_folder(const LoadedModel& model, const std::vector<TaskData>& tasks,
-                  const EvalOptions& options) {
-  fs::create_directories(options.out);
-  Json about = {{"model", model.name()}, {"seed", options.seed}};
-  for (const TaskData& task : tasks) about["tasks"].push_back(task.name);
-  const fs::path path = options.out / "run.json";
-  const bool used = fs::exists(options.out / "samples.jsonl");
-  if (used && !options.resume)
-    bad_input(
-        "{}: holds samples of a former run; add --resume to go on with it, or name another "
-        "--out",
-        options.out.string());
-  if (used && fs::exists(path)) {
-    const Json former = read_json_file(path);
-    for (const char* key : {"model", "seed"})
-      if (former.contains(key) && former[key] != about[key])
-        bad_input("{}: {} was {}, and now is {}; resume with the same, or name another --out",
-                  path.string(), key, former[key].dump(), about[key].dump());
+// A problem that cannot be run, such as one longer than the model's context, is recorded as such
+// and does not stop the others.
+Sample run_or_record(const LoadedModel& model, const Job& job, const CodeJudge* judge,
+                     const EvalOptions& options) {
+  try {
+    return run_job(model, job, judge, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::BadInput) throw;
+    Sample sample = blank_sample(job);
+    sample.error = error.what();
+    return sample;
   }
-  write_file(path, about.dump(2) + "\n");
-}
-
-// The file again, in the order of the jobs; samples of other runs behind them, as they stood.
-void put_in_order(const fs::path& path, const std::vector<Job>& jobs) {
-  std::map<SampleKey, std::size_t> place;
-  for (const Job& job : jobs)
-    place.emplace(SampleKey{job.task->name, job.problem->id, job.method, job.sample}, place.size());
-  std::vector<Sample> samples = read_samples(path);
-  const auto rank = [&](const Sample& sample) {
-    const auto found = place.find(key_of(sample));
-    return found == place.end() ? place.size() : found->second;
-  };
-  std::stable_sort(samples.begin(), samples.end(),
-                   [&](const Sample& a, const Sample& b) { return rank(a) < rank(b); });
-  std::string content;
-  for (const Sample& sample : samples) content += to_line(sample) + "\n";
-  write_file(path, content);
 }
 
 // Workers take jobs until none is left or one of them fails.
@@ -204,34 +204,28 @@ class Crew {
 
 void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
               const EvalOptions& options) {
+  std::vector<std::string> names;
+  for (const TaskData& task : tasks) names.push_back(task.name);
+  refuse_repeats(names, "--task");
+  refuse_repeats(options.methods, "--methods");
   for (const std::string& method : options.methods) parse_method(method);  // fail before working
   std::unique_ptr<CodeJudge> judge;
   for (const TaskData& task : tasks)
     if (task.judging == Judging::Code && !judge) judge = std::make_unique<CodeJudge>();
-  claim_folder(model, tasks, options);
+  const FolderLock lock(options.out);
+  claim_folder(model.name(), tasks, options);
   if (options.traces) fs::create_directories(options.out / "traces");
 
-  const std::vector<Job> jobs = all_jobs(tasks, options);
   const fs::path path = options.out / "samples.jsonl";
   SampleFile file(path);  // before reading: it cuts a torn line off
-  std::set<SampleKey> done;
-  std::int64_t right = 0, graded = 0;
-  for (const Sample& sample : read_samples(path)) {
-    if (!done.insert(key_of(sample)).second)
-      bad_input("{}: sample {} of {} by {} occurs twice", path.string(), sample.sample, sample.id,
-                sample.method);
-  }
-  std::vector<Job> open;
-  for (const Job& job : jobs)
-    if (!done.count({job.task->name, job.problem->id, job.method, job.sample})) open.push_back(job);
-
-  Progress progress("eval", static_cast<std::int64_t>(jobs.size()), options.quiet);
-  progress.set(static_cast<std::int64_t>(jobs.size() - open.size()));
+  const std::vector<Job> open = open_jobs(tasks, options, path);
+  Progress progress("eval", static_cast<std::int64_t>(open.size()), options.quiet);
   std::mutex counts;
+  std::int64_t right = 0, graded = 0;
   Crew crew(open, [&](const Job& job) {
-    const Sample sample = run_job(model, job, judge.get(), options);
+    const Sample sample = run_or_record(model, job, judge.get(), options);
     file.append(sample);
-    const std::lock_guard lock(counts);
+    const std::lock_guard counting(counts);
     right += sample.correct;
     progress.set_note(
         fmt::format("{:.3f} right", static_cast<double>(right) / static_cast<double>(++graded)));
@@ -239,10 +233,11 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
   });
   const int workers = options.concurrency > 0 ? options.concurrency : kDefaultConcurrency;
   crew.run(std::min<int>(workers, static_cast<int>(open.size())));
-  put_in_order(path, jobs);
+  sort_samples(path, names, options.methods);
 }
 
 void merge_samples(const std::vector<fs::path>& shards, const fs::path& out) {
+  const FolderLock lock(out);
   std::map<SampleKey, std::string> seen;
   std::string content;
   for (const fs::path& shard : shards) {
@@ -255,8 +250,9 @@ void merge_samples(const std::vector<fs::path>& shards, const fs::path& out) {
       content += to_line(sample) + "\n";
     }
   }
-  fs::create_directories(out);
+  merge_claims(shards, out);
   write_file(out / "samples.jsonl", content);
+  sort_samples(out / "samples.jsonl", {}, {});
 }
 
 }  // namespace counterbeam

@@ -1,9 +1,11 @@
 #include "eval/samples.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
+#include <map>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -15,6 +17,7 @@ namespace counterbeam {
 std::string to_line(const Sample& sample) {
   Json json = {{"task", sample.task},
                {"id", sample.id},
+               {"question", sample.question},
                {"method", sample.method},
                {"sample", sample.sample},
                {"answer", sample.answer},
@@ -29,6 +32,7 @@ std::string to_line(const Sample& sample) {
                {"prompt_tokens", sample.prompt_tokens},
                {"cached_tokens", sample.cached_tokens},
                {"seconds", sample.seconds}};
+  if (!sample.error.empty()) json["error"] = sample.error;
   if (!sample.state.empty()) json["state"] = sample.state;
   if (!sample.trace.empty()) json["trace"] = sample.trace;
   if (!sample.permutation.empty()) json["permutation"] = sample.permutation;
@@ -51,6 +55,8 @@ Sample parse_sample(const std::string& line, const std::string& place) {
   sample.id = text("id");
   sample.method = text("method");
   sample.sample = static_cast<int>(fields.integer("sample", 0, 1 << 30).value_or(0));
+  sample.question = static_cast<int>(fields.integer("question", 0, 1 << 30).value_or(0));
+  sample.error = fields.string("error").value_or("");
   sample.answer = text("answer");
   sample.extracted = fields.string("extracted").value_or("");
   const auto correct = fields.boolean("correct");
@@ -68,8 +74,10 @@ Sample parse_sample(const std::string& line, const std::string& place) {
   sample.cached_tokens = count("cached_tokens");
   sample.seconds = fields.number("seconds", -1, 1e300).value_or(0);
   if (const Json* permutation = fields.array("permutation"))
-    for (const Json& place_of : *permutation)
-      sample.permutation.push_back(place_of.is_number_integer() ? place_of.get<int>() : 0);
+    for (const Json& choice : *permutation) {
+      if (!choice.is_number_integer()) bad_input("{}: \"permutation\" must hold integers", place);
+      sample.permutation.push_back(choice.get<int>());
+    }
   return sample;
 }
 
@@ -87,25 +95,55 @@ std::vector<Sample> read_samples(const std::filesystem::path& path) {
 }
 
 SampleFile::SampleFile(const std::filesystem::path& path) : path_(path) {
-  if (std::filesystem::exists(path)) {
-    const std::string content = read_file(path);
-    const std::size_t whole = content.rfind('\n') + 1;  // 0 when there is none
-    if (whole != content.size()) std::filesystem::resize_file(path, whole);
-  }
-  file_ = std::fopen(path.c_str(), "ab");
-  if (!file_) failed("{}: cannot be written: {}", path.string(), std::strerror(errno));
+  const std::string content = std::filesystem::exists(path) ? read_file(path) : "";
+  size_ = static_cast<std::int64_t>(content.rfind('\n') + 1);  // 0 when there is no whole line
+  file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  if (file_ < 0 || ::ftruncate(file_, size_) != 0)
+    failed("{}: cannot be written: {}", path.string(), std::strerror(errno));
 }
 
 SampleFile::~SampleFile() {
-  std::fclose(file_);
+  ::close(file_);
 }
 
 void SampleFile::append(const Sample& sample) {
   const std::string line = to_line(sample) + "\n";
   const std::lock_guard lock(mutex_);
-  const bool written =
-      std::fwrite(line.data(), 1, line.size(), file_) == line.size() && std::fflush(file_) == 0;
-  if (!written) failed("{}: cannot be written: {}", path_.string(), std::strerror(errno));
+  for (std::size_t done = 0; done < line.size();) {
+    const ssize_t wrote = ::write(file_, line.data() + done, line.size() - done);
+    if (wrote < 0 && errno == EINTR) continue;
+    if (wrote <= 0) {
+      const std::string reason = std::strerror(errno);
+      const bool cut = ::ftruncate(file_, size_) == 0;
+      failed("{}: cannot be written: {}{}", path_.string(), reason,
+             cut ? "" : "; its last line is torn, which --resume mends");
+    }
+    done += static_cast<std::size_t>(wrote);
+  }
+  size_ += static_cast<std::int64_t>(line.size());
+}
+
+void sort_samples(const std::filesystem::path& path, const std::vector<std::string>& tasks,
+                  const std::vector<std::string>& methods) {
+  std::map<std::string, std::size_t> task_ranks, method_ranks;
+  for (const std::string& task : tasks) task_ranks.emplace(task, task_ranks.size());
+  for (const std::string& method : methods) method_ranks.emplace(method, method_ranks.size());
+  // The id stands behind the place: without places (written by hand) problems still stay together.
+  std::map<std::tuple<std::size_t, int, std::string, std::size_t, int>, std::string> lines;
+  for (const Sample& sample : read_samples(path)) {
+    const std::size_t task = task_ranks.emplace(sample.task, task_ranks.size()).first->second;
+    const std::size_t method =
+        method_ranks.emplace(sample.method, method_ranks.size()).first->second;
+    if (!lines
+             .try_emplace({task, sample.question, sample.id, method, sample.sample},
+                          to_line(sample) + "\n")
+             .second)
+      bad_input("{}: sample {} of {} by {} occurs twice", path.string(), sample.sample, sample.id,
+                sample.method);
+  }
+  std::string content;
+  for (const auto& [key, line] : lines) content += line;
+  write_file(path, content);
 }
 
 }  // namespace counterbeam

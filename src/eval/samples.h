@@ -4,17 +4,19 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <mutex>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace counterbeam {
 
 struct Sample {
   std::string task, id, method;  // method: the string the user gave
+  int question = 0;              // place of the problem in its task's file
   int sample = 0;
+  std::string error;  // why there is no answer: the problem cannot be run; counts as wrong
   std::string answer, extracted;
   bool correct = false;
   bool correct_strict = false;  // math: as prm800k's grader says; otherwise the same
@@ -35,6 +37,13 @@ Sample parse_sample(const std::string& line, const std::string& place);
 // All complete lines of a file. A last line without its line end is not one.
 std::vector<Sample> read_samples(const std::filesystem::path& path);
 
+// Names one sample of a run.
+using SampleKey = std::tuple<std::string, std::string, std::string, int>;
+inline SampleKey key_of(const Sample& sample) {
+  return {sample.task, sample.id, sample.method, sample.sample};
+}
+
+// The one writer of a samples file. After a failed write nothing is left of that line.
 class SampleFile {
  public:
   // Opens for appending; a torn last line is cut off first.
@@ -43,13 +52,19 @@ class SampleFile {
   SampleFile(const SampleFile&) = delete;
   SampleFile& operator=(const SampleFile&) = delete;
 
-  // Written and flushed when it returns. Safe from many threads.
+  // With the kernel when it returns, so a killed program loses nothing. Safe from many threads.
   void append(const Sample& sample);
 
  private:
   std::filesystem::path path_;
-  std::FILE* file_;
+  int file_;
+  std::int64_t size_;
   std::mutex mutex_;
 };
+
+// Writes the file again by task, problem, method and sample; tasks and methods in the order given,
+// further ones behind them as they appear. Error when a sample occurs twice.
+void sort_samples(const std::filesystem::path& path, const std::vector<std::string>& tasks,
+                  const std::vector<std::string>& methods);
 
 }  // namespace counterbeam

@@ -77,6 +77,25 @@ std::optional<double> pass_at_k(std::span<const QuestionTally> questions, int k)
   return sum / static_cast<double>(questions.size());
 }
 
+std::optional<double> best_of_k(std::span<const std::vector<ScoredSample>> questions, int k) {
+  CB_CHECK(k >= 1 && !questions.empty());
+  double sum = 0;
+  for (std::vector<ScoredSample> samples : questions) {
+    const auto n = static_cast<int>(samples.size());
+    if (n < k) return std::nullopt;
+    std::stable_sort(samples.begin(), samples.end(),
+                     [](const auto& a, const auto& b) { return a.score > b.score; });
+    // The i-th best is taken when it is drawn and no better one is:
+    // C(n - 1 - i, k - 1) / C(n, k), which is k / n for the best.
+    double taken = static_cast<double>(k) / n;
+    for (int i = 0; i < n && taken > 0; ++i) {
+      sum += samples[static_cast<std::size_t>(i)].correct ? taken : 0;
+      if (i < n - 1) taken *= static_cast<double>(n - k - i) / (n - 1 - i);
+    }
+  }
+  return sum / static_cast<double>(questions.size());
+}
+
 PairedTest paired_test(std::span<const QuestionTally> a, std::span<const QuestionTally> b) {
   CB_CHECK(a.size() == b.size() && !a.empty());
   PairedTest test;

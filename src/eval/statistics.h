@@ -31,6 +31,16 @@ Interval accuracy(std::span<const QuestionTally> questions);
 // 1 - C(n - c, k) / C(n, k). Nothing when a question has fewer than k samples.
 std::optional<double> pass_at_k(std::span<const QuestionTally> questions, int k);
 
+// One sample of a question: its score, and whether it is right.
+struct ScoredSample {
+  double score = 0;
+  bool correct = false;
+};
+
+// Expected accuracy when k samples of each question are drawn and the one with the highest score is
+// taken (the earlier on ties). Nothing when a question has fewer than k samples.
+std::optional<double> best_of_k(std::span<const std::vector<ScoredSample>> questions, int k);
+
 struct PairedTest {
   double difference = 0;  // mean of b - a over questions
   double p_value = 1;     // two-sided

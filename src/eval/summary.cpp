@@ -9,6 +9,8 @@
 namespace counterbeam {
 namespace {
 
+constexpr int kMostBestOf = 64;
+
 // The samples of one method on one task, by question.
 struct Group {
   std::map<std::string, std::vector<const Sample*>> questions;
@@ -45,9 +47,13 @@ MethodSummary summarise_method(const std::string& method, const Group& group) {
   summary.accuracy = accuracy(correct);
   summary.strict = accuracy(tallies(group, &Sample::correct_strict));
   for (int k = 1; const auto value = pass_at_k(correct, k); ++k) summary.pass_at.push_back(*value);
+  std::vector<std::vector<ScoredSample>> scored;
   for (const auto& [id, samples] : group.questions) {
+    scored.emplace_back();
     for (const Sample* sample : samples) {
       ++summary.samples;
+      scored.back().push_back({sample->score, sample->correct});
+      summary.errors += !sample->error.empty();
       summary.truncated += sample->truncated;
       summary.unparsed += sample->extracted.empty();
       summary.answer_tokens += static_cast<double>(sample->answer_tokens);
@@ -61,6 +67,8 @@ MethodSummary summarise_method(const std::string& method, const Group& group) {
        {&summary.truncated, &summary.unparsed, &summary.answer_tokens, &summary.generated_tokens,
         &summary.scored_tokens, &summary.cached_tokens, &summary.seconds})
     *mean /= summary.samples;
+  for (int k = 1; k <= kMostBestOf; ++k)
+    if (const auto value = best_of_k(scored, k)) summary.best_of.push_back(*value);
   return summary;
 }
 
@@ -80,14 +88,27 @@ MethodPair compare(const std::string& a, const Group& left, const std::string& b
   return pair;
 }
 
+std::vector<EqualCompute> at_equal_compute(const std::vector<MethodSummary>& methods) {
+  std::vector<CostPoint> points;
+  for (const MethodSummary& method : methods) {
+    const double tokens = method.generated_tokens + method.scored_tokens;
+    points.push_back({method.method, method.method, tokens, method.accuracy.mean});
+    for (std::size_t k = 2; k <= method.best_of.size(); ++k)
+      points.push_back({fmt::format("{}, best of {}", method.method, k), method.method,
+                        tokens * static_cast<double>(k), method.best_of[k - 1]});
+  }
+  return equal_compute(points);
+}
+
 TaskSummary summarise_task(const std::string& task, Ordered<Group>& methods) {
-  TaskSummary summary{task, {}, {}};
+  TaskSummary summary{task, {}, {}, {}};
   for (const std::string& method : methods.names)
     summary.methods.push_back(summarise_method(method, methods[method]));
   for (std::size_t i = 0; i < methods.names.size(); ++i)
     for (std::size_t j = i + 1; j < methods.names.size(); ++j)
       summary.pairs.push_back(compare(methods.names[i], methods[methods.names[i]], methods.names[j],
                                       methods[methods.names[j]]));
+  summary.equal = at_equal_compute(summary.methods);
   return summary;
 }
 
@@ -105,7 +126,7 @@ Interval mean_of(const std::vector<Interval>& parts) {
 
 // Methods that every task has, over all tasks together; questions of equal ids of two tasks differ.
 TaskSummary average_of(const std::vector<TaskSummary>& tasks, Ordered<Ordered<Group>>& groups) {
-  TaskSummary average{"average", {}, {}};
+  TaskSummary average{"average", {}, {}, {}};
   if (tasks.size() < 2) return average;
   Ordered<Group> joint;
   for (const MethodSummary& first : tasks[0].methods) {
@@ -129,6 +150,7 @@ TaskSummary average_of(const std::vector<TaskSummary>& tasks, Ordered<Ordered<Gr
     joint[first.method] = std::move(all);
   }
   average.pairs = summarise_task("average", joint).pairs;
+  average.equal = at_equal_compute(average.methods);
   return average;
 }
 
@@ -177,6 +199,11 @@ std::string to_table(const EvalSummary& summary) {
     }
     table += fmt::format("  {:>9.2f}\n", seconds);
   }
+  for (const TaskSummary& task : summary.tasks)
+    for (const MethodSummary& method : task.methods)
+      if (method.errors > 0)
+        table += fmt::format("{}, {}: {} of {} samples could not be run and count as wrong\n",
+                             task.task, method.method, method.errors, method.samples);
   return table;
 }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "eval/equal_compute.h"
 #include "eval/samples.h"
 #include "eval/statistics.h"
 
@@ -19,7 +20,9 @@ struct MethodSummary {
   Interval accuracy;
   Interval strict;                     // by the strict grader
   std::vector<double> pass_at;         // k = 1, 2, ... as far as every question has samples
+  std::vector<double> best_of;         // k = 1, 2, ...: the best-scored of k samples taken
   double truncated = 0, unparsed = 0;  // shares of samples
+  int errors = 0;                      // samples that could not be run; they count as wrong
   double answer_tokens = 0;            // means per sample
   double generated_tokens = 0, scored_tokens = 0, cached_tokens = 0, seconds = 0;
 };
@@ -34,6 +37,7 @@ struct TaskSummary {
   std::string task;
   std::vector<MethodSummary> methods;  // in order of appearance
   std::vector<MethodPair> pairs;       // every two methods
+  std::vector<EqualCompute> equal;     // per method: the others at its cost
 };
 
 struct EvalSummary {

@@ -16,8 +16,10 @@ Json to_json(const MethodSummary& method) {
           {"accuracy", to_json(method.accuracy)},
           {"accuracy_strict", to_json(method.strict)},
           {"pass_at", method.pass_at},
+          {"best_of", method.best_of},
           {"truncated", method.truncated},
           {"unparsed", method.unparsed},
+          {"errors", method.errors},
           {"answer_tokens", method.answer_tokens},
           {"generated_tokens", method.generated_tokens},
           {"scored_tokens", method.scored_tokens},
@@ -25,7 +27,19 @@ Json to_json(const MethodSummary& method) {
           {"seconds", method.seconds}};
 }
 
+Json to_json(const EqualCompute& row) {
+  Json json = {{"method", row.method}, {"tokens", row.tokens}, {"accuracy", row.accuracy}};
+  if (!row.has_rival) return json;
+  json["others"] = row.rival;
+  json["mix"] = Json::array({{{"method", row.cheaper}, {"share", 1 - row.costlier_share}}});
+  if (!row.costlier.empty())
+    json["mix"].push_back({{"method", row.costlier}, {"share", row.costlier_share}});
+  return json;
+}
+
 Json to_json(const TaskSummary& task) {
+  Json equal = Json::array();
+  for (const EqualCompute& row : task.equal) equal.push_back(to_json(row));
   Json methods = Json::array(), pairs = Json::array();
   for (const MethodSummary& method : task.methods) methods.push_back(to_json(method));
   for (const MethodPair& pair : task.pairs)
@@ -35,7 +49,10 @@ Json to_json(const TaskSummary& task) {
                      {"p", pair.test.p_value},
                      {"test", pair.test.exact ? "McNemar exact" : "sign-flip permutation"},
                      {"questions", pair.questions}});
-  return {{"task", task.task}, {"methods", std::move(methods)}, {"pairs", std::move(pairs)}};
+  return {{"task", task.task},
+          {"methods", std::move(methods)},
+          {"pairs", std::move(pairs)},
+          {"equal_compute", std::move(equal)}};
 }
 
 }  // namespace

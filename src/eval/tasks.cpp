@@ -82,14 +82,19 @@ Question question_of(const Context& context, std::string_view system, std::strin
 std::string identity(const DataRow& row, std::initializer_list<const char*> fields,
                      std::size_t index) {
   for (const char* field : fields)
-    if (const std::string* value = row.find(field)) return *value;
+    if (const DataRow::Field* found = row.find(field)) return found->value;
   return std::to_string(index);
+}
+
+std::string trimmed(const std::string& text) {
+  const auto first = text.find_first_not_of(" \t\r\n");
+  if (first == text.npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
 }
 
 std::string required(const DataRow& row, const char* field) {
   const std::string& value = row.text(field);
-  if (value.find_first_not_of(" \t\r\n") == value.npos)
-    bad_input("{}: field \"{}\" is empty", row.place, field);
+  if (trimmed(value).empty()) bad_input("{}: field \"{}\" is empty", row.place, field);
   return value;
 }
 
@@ -112,8 +117,10 @@ Problem read_gsm8k(const DataRow& row, std::size_t index, const Context& context
   const auto mark = answer.rfind("####");
   if (mark == answer.npos)
     bad_input("{}: field \"answer\" has no \"#### N\" at its end", row.place);
-  problem.gold = answer.substr(answer.find_first_not_of(" \t", mark + 4));
+  problem.gold = trimmed(answer.substr(mark + 4));
   std::erase(problem.gold, ',');
+  if (problem.gold.empty())
+    bad_input("{}: field \"answer\" has nothing behind \"####\"", row.place);
   return problem;
 }
 
@@ -124,12 +131,6 @@ Problem read_code(const DataRow& row, std::size_t, const Context& context) {
   problem.question =
       question_of(context, kCodeSystem, kCodeUser, {{"prompt", problem.code.prompt}});
   return problem;
-}
-
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == text.npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
 }
 
 // choices[i] stands at A, B, C, D by permutation; gold is the place of choice `right`.
@@ -176,13 +177,15 @@ Problem read_gpqa(const DataRow& row, std::size_t index, const Context& context)
 
 // The tiny task's choices stand in their final order already.
 Problem read_tiny_choice(const DataRow& row, std::size_t index, const Context& context) {
-  const Json list = parse_json(row.text("choices"), row.place);
+  const std::string& text = row.value("choices");
+  const Json list = row.find("choices")->is_text ? Json(text) : parse_json(text, row.place);
+  if (!list.is_array()) bad_input("{}: field \"choices\" must be a list of texts", row.place);
   std::vector<std::string> choices;
   for (const Json& choice : list) {
     if (!choice.is_string()) bad_input("{}: field \"choices\" must hold texts", row.place);
     choices.push_back(choice.get<std::string>());
   }
-  const std::string& answer = row.text("answer");
+  const std::string& answer = row.value("answer");
   if (answer.size() != 1 || answer[0] < '0' || answer[0] > '3')
     bad_input("{}: field \"answer\" is {}; allowed: 0 to 3", row.place, answer);
   return choice_problem(row, identity(row, {"id"}, index), required(row, "question"), choices,
@@ -203,15 +206,16 @@ constexpr std::array<TaskKind, 7> kTasks = {{
 }};
 
 fs::path data_path(const TaskKind& task, const fs::path& data) {
-  if (data.empty()) {
-    if (task.source.empty()) return shipped_folder("tasks") / task.file;
-    bad_input("task {} needs --data FILE: {}", task.name, task.source);
+  const bool ships = task.source.empty();
+  if (!data.empty() && !fs::is_directory(data)) return data;
+  if (!data.empty()) {
+    // Two public files are called test.jsonl, so the folder of a task comes first.
+    for (const fs::path& candidate : {data / task.name / task.file, data / task.file})
+      if (fs::exists(candidate)) return candidate;
+    if (!ships) bad_input("{}: holds no {}; it is {}", data.string(), task.file, task.source);
   }
-  if (!fs::is_directory(data)) return data;
-  for (const fs::path& candidate : {data / task.file, data / task.name / task.file})
-    if (fs::exists(candidate)) return candidate;
-  bad_input("{}: holds no {}; it is {}", data.string(), task.file,
-            task.source.empty() ? "part of Counterbeam" : task.source);
+  if (ships) return shipped_folder("tasks") / task.file;
+  bad_input("task {} needs --data FILE: {}", task.name, task.source);
 }
 
 }  // namespace

@@ -37,9 +37,9 @@ struct TaskPrompts {
 
 std::string task_names();  // "tiny-math, ..."
 
-// Reads a task. `data` is a file, a folder that holds one by its public name, or empty for the
-// tasks that ship. Choices of a question are shuffled by (seed, question). Error names file, row
-// and field, or says where the data is to be had.
+// Reads a task. `data` is a file, a folder that holds one by its public name (in a folder named
+// like the task, or itself), or empty for the tasks that ship. Choices of a question are shuffled
+// by (seed, question). Error names file, row and field, or says where the data is to be had.
 TaskData load_task(std::string_view name, const std::filesystem::path& data, std::uint64_t seed,
                    const TaskPrompts& prompts = {});
 

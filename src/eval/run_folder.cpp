@@ -1,0 +1,114 @@
+#include "eval/run_folder.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "base/json.h"
+
+namespace counterbeam {
+namespace {
+
+namespace fs = std::filesystem;
+
+// FNV-1a over everything that decides what is asked and how it is judged.
+std::string digest(const TaskData& task) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  const auto take = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
+    hash = (hash ^ 0x100) * 0x100000001b3ull;  // no byte: texts do not run into each other
+  };
+  for (const Problem& problem : task.problems) {
+    take(problem.id);
+    take(problem.question.system);
+    take(problem.question.text);
+    take(problem.gold);
+    take(problem.code.test);
+  }
+  return fmt::format("{:016x}", hash);
+}
+
+Json about(const std::string& model, const std::vector<TaskData>& tasks, std::uint64_t seed) {
+  Json described = Json::object();
+  for (const TaskData& task : tasks)
+    described[task.name] = {{"problems", task.problems.size()}, {"digest", digest(task)}};
+  return {{"model", model}, {"seed", seed}, {"tasks", std::move(described)}};
+}
+
+// What both say must agree; tasks that only one has are joined.
+Json joined(const Json& former, const Json& now, const fs::path& path) {
+  Json result = former.is_object() ? former : Json::object();
+  for (const char* key : {"model", "seed"}) {
+    if (result.contains(key) && result[key] != now[key])
+      bad_input("{}: {} was {}, and now is {}; resume with the same, or name another --out",
+                path.string(), key, result[key].dump(), now[key].dump());
+    result[key] = now[key];
+  }
+  if (!result.contains("tasks") || !result["tasks"].is_object()) result["tasks"] = Json::object();
+  for (const auto& [task, claim] : now["tasks"].items()) {
+    if (result["tasks"].contains(task) && result["tasks"][task] != claim)
+      bad_input(
+          "{}: the problems or prompts of {} were others (--data, --system, --prompt); resume "
+          "with the same, or name another --out",
+          path.string(), task);
+    result["tasks"][task] = claim;
+  }
+  return result;
+}
+
+}  // namespace
+
+FolderLock::FolderLock(const fs::path& folder) {
+  fs::create_directories(folder);
+  folder_ = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder_ < 0) failed("{}: cannot be opened: {}", folder.string(), std::strerror(errno));
+  if (::flock(folder_, LOCK_EX | LOCK_NB) == 0) return;
+  const int reason = errno;
+  ::close(folder_);
+  if (reason == EWOULDBLOCK)
+    bad_input("{}: another process works in this folder; wait for it, or name another --out",
+              folder.string());
+  failed("{}: cannot be locked: {}", folder.string(), std::strerror(reason));
+}
+
+FolderLock::~FolderLock() {
+  ::close(folder_);
+}
+
+void claim_folder(const std::string& model, const std::vector<TaskData>& tasks,
+                  const EvalOptions& options) {
+  const fs::path path = options.out / "run.json", samples = options.out / "samples.jsonl";
+  const bool used = fs::exists(samples) && fs::file_size(samples) > 0;
+  if (used && !options.resume)
+    bad_input(
+        "{}: holds samples of a former run; add --resume to go on with it, or name another "
+        "--out",
+        options.out.string());
+  Json claim = about(model, tasks, options.seed);
+  if (used && fs::exists(path)) claim = joined(read_json_file(path), claim, path);
+  write_file(path, claim.dump(2) + "\n");
+  for (const auto& entry : fs::directory_iterator(options.out))  // of a killed run
+    if (entry.path().extension() == ".part") fs::remove(entry.path());
+}
+
+void merge_claims(const std::vector<fs::path>& shards, const fs::path& out) {
+  Json claim;
+  for (const fs::path& shard : shards) {
+    const fs::path path = shard / "run.json";
+    if (!fs::is_directory(shard) || !fs::exists(path)) continue;
+    const Json now = read_json_file(path);
+    if (!now.is_object() || !now.contains("model") || !now.contains("seed") ||
+        !now.contains("tasks") || !now["tasks"].is_object())
+      bad_input("{}: is not the run.json of an evaluation: model, seed or tasks are missing",
+                path.string());
+    claim = joined(claim, now, path);
+  }
+  if (!claim.is_null()) write_file(out / "run.json", claim.dump(2) + "\n");
+}
+
+}  // namespace counterbeam

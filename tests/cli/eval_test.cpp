@@ -1,0 +1,240 @@
+// eval, merge and reproduce as a user calls them, on the shipped model: whatever is killed,
+// resumed, sharded or run with other threads, samples.jsonl ends the same byte by byte.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "base/file.h"
+#include "base/json.h"
+#include "eval/samples.h"
+#include "support/run_command.h"
+
+namespace counterbeam {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::CommandResult;
+using testing::run_command;
+using testing::run_counterbeam;
+using testing::TemporaryFolder;
+
+constexpr const char* kMethods =
+    "sample:max-tokens=24,cbs:beams=4:prune=2:block=8:max-tokens=24:steer=0.7";
+
+std::string eval_arguments(const fs::path& out, const std::string& more = "") {
+  return fmt::format(
+      "eval --device cpu --seed 3 --deterministic --task tiny-math,tiny-choice --limit 4 --methods "
+      "{} --out '{}' {}",
+      kMethods, out.string(), more);
+}
+
+std::string samples_of(const fs::path& out) {
+  return read_file(out / "samples.jsonl");
+}
+
+// The result of an undisturbed run, made once.
+const std::string& whole_run() {
+  static const std::string kSamples = [] {
+    const TemporaryFolder folder;
+    const CommandResult run = run_counterbeam(eval_arguments(folder.path() / "whole"));
+    EXPECT_EQ(run.code, 0) << run.err;
+    return samples_of(folder.path() / "whole");
+  }();
+  return kSamples;
+}
+
+// Starts the program, and kills it after a while unless it ended before.
+bool killed_after(const std::string& arguments, std::chrono::milliseconds delay) {
+  const pid_t child = fork();
+  if (child == 0) {
+    const std::string command =
+        "exec '" COUNTERBEAM_BINARY "' " + arguments + " >/dev/null 2>&1 </dev/null";
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  std::this_thread::sleep_for(delay);
+  kill(child, SIGKILL);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status);
+}
+
+TEST(Eval, FiftyKillsAtRandomMomentsLoseAndDoubleNothing) {
+  ASSERT_EQ(std::count(whole_run().begin(), whole_run().end(), '\n'), 16);
+  const TemporaryFolder folder;
+  std::mt19937 random(20260101);
+  int kills = 0, runs = 0, within = 0;  // within: kills that left a run half done
+  for (fs::path out; kills < 50; ++runs) {
+    if (out.empty()) out = folder.path() / fmt::format("run{}", runs);
+    const auto delay =
+        std::chrono::milliseconds(std::uniform_int_distribution<int>(20, 400)(random));
+    if (killed_after(eval_arguments(out, "--resume --concurrency 2"), delay)) {
+      ++kills;
+      if (fs::exists(out / "samples.jsonl")) {
+        std::set<SampleKey> keys;
+        for (const Sample& sample : read_samples(out / "samples.jsonl"))
+          EXPECT_TRUE(keys.insert(key_of(sample)).second);
+        within += !keys.empty() && keys.size() < 16;
+      }
+    } else {
+      EXPECT_EQ(samples_of(out), whole_run());
+      out.clear();  // done: the next kills hit a fresh run
+    }
+    if (kills == 50 && !out.empty()) {
+      const CommandResult last = run_counterbeam(eval_arguments(out, "--resume"));
+      EXPECT_EQ(last.code, 0) << last.err;
+      EXPECT_EQ(samples_of(out), whole_run());
+      for (const auto& entry : fs::directory_iterator(out))
+        EXPECT_NE(entry.path().extension(), ".part");
+    }
+  }
+  RecordProperty("half_done", within);
+  EXPECT_GT(within, 0) << "the kills came too early or too late to mean anything";
+}
+
+TEST(Eval, ThreadsAndConcurrencyDoNotMatter) {
+  const TemporaryFolder folder;
+  for (const char* how : {"--concurrency 1 --threads 1", "--concurrency 16 --threads 1",
+                          "--concurrency 16 --threads 2"}) {
+    const fs::path out = folder.path() / std::to_string(std::hash<std::string>{}(how));
+    const CommandResult run = run_counterbeam(eval_arguments(out, how));
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(samples_of(out), whole_run()) << how;
+  }
+}
+
+TEST(Eval, ShardsMergeToTheWhole) {
+  const TemporaryFolder folder;
+  const fs::path a = folder.path() / "a", b = folder.path() / "b", all = folder.path() / "all";
+  ASSERT_EQ(run_counterbeam(eval_arguments(a, "--shard 0/2")).code, 0);
+  ASSERT_EQ(run_counterbeam(eval_arguments(b, "--shard 1/2")).code, 0);
+  const auto merge = [&](const fs::path& second) {
+    return run_counterbeam(
+        fmt::format("merge '{}' '{}' --out '{}'", a.string(), second.string(), all.string()));
+  };
+  const CommandResult merged = merge(b);
+  EXPECT_EQ(merged.code, 0) << merged.err;
+  EXPECT_EQ(samples_of(all), whole_run());
+  EXPECT_TRUE(fs::exists(all / "report.html"));
+  EXPECT_EQ(read_file(all / "run.json"), read_file(a / "run.json"));
+  const CommandResult twice = merge(a);
+  EXPECT_EQ(twice.code, 2);
+  EXPECT_NE(twice.err.find("is also in"), std::string::npos) << twice.err;
+}
+
+TEST(Eval, MoreWorkIsAddedToAFinishedRun) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  const std::string base = fmt::format(
+      "eval --device cpu --seed 3 --deterministic --task tiny-math --out '{}' ", out.string());
+  ASSERT_EQ(run_counterbeam(base + "--limit 1 --methods sample:max-tokens=8").code, 0);
+  const std::string first = samples_of(out);
+  EXPECT_EQ(run_counterbeam(base + "--limit 1 --methods sample:max-tokens=8").code, 2);
+  const CommandResult more = run_counterbeam(
+      base +
+      "--limit 2 --samples 2 --methods sample:max-tokens=8,low-temperature:max-tokens=8 "
+      "--resume --json");
+  ASSERT_EQ(more.code, 0) << more.err;
+  EXPECT_EQ(read_samples(out / "samples.jsonl").size(), 8u);
+  EXPECT_TRUE(samples_of(out).starts_with(first));
+  const Json summary = parse_json(more.out, "output");
+  EXPECT_EQ(summary["tasks"][0]["methods"][0]["pass_at"].size(), 2u);
+  EXPECT_EQ(summary["tasks"][0]["methods"][0]["samples"], 4);
+  EXPECT_EQ(summary, read_json_file(out / "summary.json"));
+  const CommandResult other =
+      run_counterbeam(base + "--limit 1 --methods sample:max-tokens=8 --resume --system Hi");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_NE(other.err.find("run.json"), std::string::npos) << other.err;
+}
+
+TEST(Eval, ATornLineIsMended) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  ASSERT_EQ(run_counterbeam(eval_arguments(out, "--shard 0/4")).code, 0);
+  const std::string done = samples_of(out);
+  write_file(out / "samples.jsonl", done.substr(0, done.size() - 17));
+  ASSERT_EQ(run_counterbeam(eval_arguments(out, "--shard 0/4 --resume")).code, 0);
+  EXPECT_EQ(samples_of(out), done);
+}
+
+TEST(Eval, AProblemThatCannotBeRunIsRecordedAndTheOthersGoOn) {
+  const TemporaryFolder folder;
+  std::string endless;
+  for (int i = 0; i < 20000; ++i) endless += "seven plus ";
+  const fs::path data = folder.write(
+      "rows.jsonl",
+      to_line(Json{{"problem", endless}, {"answer", "1"}, {"unique_id", "long"}}) + "\n" +
+          to_line(Json{{"problem", "What is 1 + 1?"}, {"answer", "2"}, {"unique_id", "short"}}));
+  const fs::path out = folder.path() / "out";
+  const CommandResult run = run_counterbeam(
+      fmt::format("eval --device cpu --task math500 --data '{}' --methods sample:max-tokens=8 "
+                  "--out '{}'",
+                  data.string(), out.string()));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::vector<Sample> samples = read_samples(out / "samples.jsonl");
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_FALSE(samples[0].error.empty());
+  EXPECT_FALSE(samples[0].correct);
+  EXPECT_TRUE(samples[1].error.empty());
+  EXPECT_NE(run.out.find("could not be run"), std::string::npos) << run.out;
+}
+
+TEST(Eval, CtrlCKeepsWhatIsDone) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  // Far more than can be done in time; interrupted as soon as three samples are there.
+  const CommandResult run = run_command(fmt::format(
+      "'" COUNTERBEAM_BINARY
+      "' eval --device cpu --deterministic --task tiny-math --methods "
+      "sample:max-tokens=24 --concurrency 2 --out '{0}' & child=$!; "
+      "for i in $(seq 200); do [ \"$(wc -l < '{0}/samples.jsonl' 2>/dev/null || echo 0)\" -ge 3 ] "
+      "&& break; sleep 0.05; done; kill -INT $child; wait $child",
+      out.string()));
+  EXPECT_NE(run.code, 0);
+  EXPECT_NE(run.err.find("--resume"), std::string::npos) << run.err;
+  const std::size_t kept = read_samples(out / "samples.jsonl").size();
+  EXPECT_GE(kept, 3u);
+  EXPECT_LT(kept, 500u);
+  EXPECT_TRUE(samples_of(out).ends_with("\n"));
+}
+
+TEST(Eval, BadUsageIsRefusedBeforeAnythingIsDone) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("test.jsonl", "{}");
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {"--task tiny-math --methods sample,sample", "sample is given twice"},
+      {"--task tiny-math,tiny-math --methods sample", "tiny-math is given twice"},
+      {"--task tiny-math --methods cbs:nonsense=1", "nonsense"},
+      {"--task tiny-math --methods sample --shard 2/2", "--shard"},
+      {"--task math500,gsm8k --methods sample --data '" + file.string() + "'", "one file"},
+      {"--task gpqa --methods sample", "gpqa_diamond.csv"}};
+  for (const auto& [arguments, part] : cases) {
+    const fs::path out = folder.path() / "out";
+    const CommandResult run =
+        run_counterbeam("eval --device cpu " + arguments + " --out '" + out.string() + "'");
+    EXPECT_EQ(run.code, 2) << arguments;
+    EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
+    EXPECT_FALSE(fs::exists(out / "samples.jsonl"));
+  }
+}
+
+TEST(Reproduce, Table1WritesTheReport) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  const CommandResult run = run_counterbeam(fmt::format(
+      "reproduce table1 --quick --limit 1 --device cpu --task tiny-math --out '{}'", out.string()));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json summary = read_json_file(out / "summary.json");
+  EXPECT_EQ(summary["tasks"][0]["methods"].size(), 7u);
+  EXPECT_NE(read_file(out / "report.html").find("table1"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace counterbeam

@@ -1,0 +1,74 @@
+// The paper's experiments: every method parses, and its figures stand beside its models and tasks.
+#include "eval/presets.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "base/error.h"
+#include "search/settings.h"
+
+namespace counterbeam {
+namespace {
+
+TEST(Presets, AllSevenAreThereAndTheirMethodsParse) {
+  std::set<std::string_view> names;
+  for (const Preset& preset : presets()) {
+    names.insert(preset.name);
+    EXPECT_FALSE(preset.methods.empty());
+    for (const auto& list : {preset.methods, preset.quick_methods}) {
+      EXPECT_EQ(std::set<std::string>(list.begin(), list.end()).size(), list.size());
+      for (const std::string& method : list) EXPECT_NO_THROW(validate(parse_method(method)));
+    }
+  }
+  EXPECT_EQ(names, (std::set<std::string_view>{"table1", "contexts", "pairs", "population",
+                                               "block-size", "pass-at-k", "efficiency"}));
+  EXPECT_THROW(preset_named("table9"), Error);
+}
+
+TEST(Presets, AreThoseOfThePaper) {
+  EXPECT_EQ(preset_named("table1").methods.size(), 7u);
+  EXPECT_EQ(preset_named("pass-at-k").samples, 4);
+  EXPECT_EQ(preset_named("pairs").methods.size(), 21u);  // ten pairs at two strengths, and none
+  std::set<int> blocks;
+  for (const std::string& method : preset_named("block-size").methods)
+    blocks.insert(parse_method(method).block);
+  EXPECT_EQ(blocks, (std::set<int>{8, 16, 32, 64, 128}));
+  std::set<std::string> contexts;
+  for (const std::string& method : preset_named("contexts").methods)
+    contexts.insert(parse_method(method).contexts);
+  EXPECT_EQ(contexts, (std::set<std::string>{"none", "neutral", "reasoning"}));
+  EXPECT_EQ(preset_named("efficiency").concurrency, 1);
+}
+
+double published(const PublishedTable& table, const std::string& row, std::size_t column) {
+  for (const PublishedTable::Row& candidate : table.rows)
+    if (candidate.name == row) return candidate.values.at(column).value();
+  ADD_FAILURE() << row;
+  return 0;
+}
+
+TEST(Presets, PublishedFiguresOfThePapersModels) {
+  const std::vector<std::string> tasks = {"math500", "humaneval", "gpqa"};
+  const PublishedTable small = published_accuracy("Qwen/Qwen3.5-0.8B", tasks);
+  ASSERT_EQ(small.rows.size(), 7u);
+  EXPECT_DOUBLE_EQ(published(small, "sample", 2), .020);
+  EXPECT_DOUBLE_EQ(published(small, "CBS 0.25", 0), .480);
+  EXPECT_DOUBLE_EQ(published(published_accuracy("qwen2.5-7b", tasks), "CBS 0.7", 0), .640);
+  EXPECT_DOUBLE_EQ(published(published_accuracy("Qwen/Qwen3.5-2B", tasks), "beam search", 1), .560);
+  EXPECT_DOUBLE_EQ(published(published_accuracy("deepseek-ai/deepseek-math-7b-instruct", tasks),
+                             "power, tau 1", 2),
+                   .303);
+}
+
+TEST(Presets, NoFiguresForOtherModelsOrTasks) {
+  EXPECT_TRUE(published_accuracy("tiny-dense", {"math500"}).rows.empty());
+  EXPECT_TRUE(published_accuracy("Qwen/Qwen2.5-7B", {"gsm8k"}).rows.empty());
+  const PublishedTable part = published_accuracy("Qwen/Qwen2.5-7B", {"gsm8k", "gpqa"});
+  ASSERT_EQ(part.rows.size(), 7u);
+  EXPECT_FALSE(part.rows[0].values.at(0).has_value());
+  EXPECT_DOUBLE_EQ(part.rows[0].values.at(1).value(), .222);
+}
+
+}  // namespace
+}  // namespace counterbeam

@@ -1,0 +1,208 @@
+// The samples file: odd strings survive it, a torn last line never harms what stands before it, and
+// one process at a time works in a folder.
+#include "eval/samples.h"
+
+#include <gtest/gtest.h>
+#include <sys/resource.h>
+
+#include <csignal>
+#include <thread>
+
+#include "base/error.h"
+#include "base/file.h"
+#include "eval/run_folder.h"
+#include "support/temporary_folder.h"
+
+namespace counterbeam {
+namespace {
+
+using testing::TemporaryFolder;
+
+Sample sample_of(int question, const std::string& answer) {
+  Sample sample;
+  sample.task = "math500";
+  sample.id = "test/" + std::to_string(question);
+  sample.question = question;
+  sample.method = "cbs:steer=0.7";
+  sample.answer = answer;
+  sample.extracted = "\\frac{1}{2}";
+  sample.correct = true;
+  sample.score = -0.1234567890123456789;
+  sample.generated_tokens = 512;
+  sample.seconds = 1.0 / 3;
+  return sample;
+}
+
+TEST(Samples, EveryFieldAndOddStringsComeBack) {
+  Sample sample =
+      sample_of(3, std::string("line\nend \"quoted\" \\ \t\x01 </script> é 漢 \U0001F600 ") +
+                       std::string(1, '\0') + " \u2028");
+  sample.sample = 7;
+  sample.correct_strict = true;
+  sample.error = "too long";
+  sample.state = "timeout";
+  sample.truncated = true;
+  sample.answer_tokens = 9;
+  sample.scored_tokens = 1ll << 40;
+  sample.prompt_tokens = 11;
+  sample.cached_tokens = 12;
+  sample.trace = "traces/x.html";
+  sample.permutation = {2, 0, 3, 1};
+  const std::string line = to_line(sample);
+  EXPECT_EQ(line.find('\n'), std::string::npos);
+  const Sample back = parse_sample(line, "here");
+  EXPECT_EQ(to_line(back), line);
+  EXPECT_EQ(back.answer, sample.answer);
+  EXPECT_EQ(back.score, sample.score);
+  EXPECT_EQ(back.seconds, sample.seconds);
+  EXPECT_EQ(back.permutation, sample.permutation);
+  EXPECT_EQ(back.error, "too long");
+  EXPECT_EQ(back.state, "timeout");
+  EXPECT_EQ(back.scored_tokens, 1ll << 40);
+}
+
+TEST(Samples, InvalidUtf8BecomesAReplacementOnceAndStays) {
+  const std::string line = to_line(sample_of(0, "a\xff\xfe z"));
+  EXPECT_EQ(to_line(parse_sample(line, "here")), line);
+}
+
+TEST(Samples, ALastLineTornAtEveryByteIsDroppedAndWrittenAgain) {
+  const TemporaryFolder folder;
+  const std::string first = to_line(sample_of(0, "one\n\"two\"")) + "\n";
+  const std::string second = to_line(sample_of(1, "é 漢 \\boxed{3}")) + "\n";
+  const std::filesystem::path path = folder.path() / "samples.jsonl";
+  for (std::size_t kept = 0; kept <= second.size(); ++kept) {
+    write_file(path, first + second.substr(0, kept));
+    {
+      SampleFile file(path);
+      const std::size_t whole = read_samples(path).size();
+      EXPECT_EQ(whole, kept == second.size() ? 2u : 1u);
+      if (whole == 1) file.append(sample_of(1, "é 漢 \\boxed{3}"));
+    }
+    EXPECT_EQ(read_file(path), first + second) << "torn at byte " << kept;
+  }
+  write_file(path, first.substr(0, 10));  // the very first line torn
+  SampleFile{path}.append(sample_of(0, "one\n\"two\""));
+  EXPECT_EQ(read_file(path), first);
+}
+
+TEST(Samples, ManyThreadsAppendWholeLines) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "samples.jsonl";
+  {
+    SampleFile file(path);
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 8; ++t)
+      threads.emplace_back([&, t] {
+        for (int i = 0; i < 50; ++i)
+          file.append(sample_of(100 * t + i, std::string(static_cast<std::size_t>(40 * i), 'x')));
+      });
+    for (std::thread& thread : threads) thread.join();
+  }
+  EXPECT_EQ(read_samples(path).size(), 400u);
+}
+
+// A full disk, played by the limit on file sizes.
+TEST(Samples, AFailedWriteLeavesNoPartOfItsLine) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "samples.jsonl";
+  const std::string first = to_line(sample_of(0, "one")) + "\n";
+  rlimit former{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &former), 0);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  SampleFile file(path);
+  file.append(sample_of(0, "one"));
+  rlimit small = former;
+  small.rlim_cur = first.size() + 30;
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
+  EXPECT_THROW(file.append(sample_of(1, "two")), Error);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &former), 0);
+  std::signal(SIGXFSZ, handler);
+  EXPECT_EQ(read_file(path), first);
+  file.append(sample_of(2, "three"));
+  EXPECT_EQ(read_samples(path).size(), 2u);
+}
+
+TEST(Samples, ADamagedLineIsNamed) {
+  const TemporaryFolder folder;
+  const std::string good = to_line(sample_of(0, "one")) + "\n";
+  for (const std::string& bad : {std::string("{\"task\": \"t\"}\n"), std::string("[]\n"),
+                                 std::string("\n"), good.substr(0, good.size() / 2) + "\n"}) {
+    try {
+      read_samples(folder.write("samples.jsonl", good + bad + good));
+      ADD_FAILURE() << bad;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("line 2"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Samples, SortedByTaskProblemMethodAndSample) {
+  const TemporaryFolder folder;
+  std::vector<Sample> samples;
+  for (const char* task : {"b", "a"})
+    for (int question : {10, 2})
+      for (const char* method : {"z", "y", "new"})
+        for (int k : {1, 0}) {
+          samples.push_back(sample_of(question, "x"));
+          samples.back().task = task;
+          samples.back().method = method;
+          samples.back().sample = k;
+        }
+  std::string content;
+  for (const Sample& sample : samples) content += to_line(sample) + "\n";
+  const auto path = folder.write("samples.jsonl", content);
+  sort_samples(path, {"a", "b"}, {"y", "z"});
+  const std::vector<Sample> sorted = read_samples(path);
+  ASSERT_EQ(sorted.size(), samples.size());
+  EXPECT_EQ(key_of(sorted[0]), (SampleKey{"a", "test/2", "y", 0}));
+  EXPECT_EQ(key_of(sorted[1]), (SampleKey{"a", "test/2", "y", 1}));
+  EXPECT_EQ(key_of(sorted[2]), (SampleKey{"a", "test/2", "z", 0}));
+  EXPECT_EQ(key_of(sorted[5]), (SampleKey{"a", "test/2", "new", 1}));
+  EXPECT_EQ(key_of(sorted.back()), (SampleKey{"b", "test/10", "new", 1}));
+
+  write_file(path, content + to_line(samples[0]) + "\n");
+  EXPECT_THROW(sort_samples(path, {}, {}), Error);
+}
+
+TEST(RunFolder, OneProcessAtATime) {
+  const TemporaryFolder folder;
+  {
+    const FolderLock lock(folder.path() / "run");
+    try {
+      const FolderLock second(folder.path() / "run");
+      ADD_FAILURE() << "locked twice";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("another process"), std::string::npos);
+    }
+  }
+  EXPECT_NO_THROW(FolderLock(folder.path() / "run"));
+}
+
+TEST(RunFolder, ResumingMustMeanTheSameThing) {
+  const TemporaryFolder folder;
+  TaskData task{"math500", Judging::Math, std::vector<Problem>(2)};
+  task.problems[0].gold = "1";
+  EvalOptions options;
+  options.out = folder.path();
+  claim_folder("model", {task}, options);
+  claim_folder("other", {task}, options);  // nothing was done yet
+  folder.write("samples.jsonl", to_line(sample_of(0, "x")) + "\n");
+  EXPECT_THROW(claim_folder("other", {task}, options), Error) << "without --resume";
+  options.resume = true;
+  EXPECT_NO_THROW(claim_folder("other", {task}, options));
+  EXPECT_THROW(claim_folder("model", {task}, options), Error) << "another model";
+  options.seed = 1;
+  EXPECT_THROW(claim_folder("other", {task}, options), Error) << "another seed";
+  options.seed = 0;
+  TaskData second = task;
+  second.name = "gsm8k";
+  EXPECT_NO_THROW(claim_folder("other", {second}, options)) << "more tasks may be added";
+  task.problems[1].question.text = "changed";
+  EXPECT_THROW(claim_folder("other", {task}, options), Error) << "other problems";
+  task.problems[1].question.text = "";
+  EXPECT_NO_THROW(claim_folder("other", {task, second}, options));
+}
+
+}  // namespace
+}  // namespace counterbeam
