@@ -1,6 +1,6 @@
 """Holds nets.py (rows, prefill and steps) against transformers in float32, for both architectures with random weights.
 
-Usage: python3 check_nets.py
+Usage: python3 check_nets.py TOKENIZER_DIR
 """
 import os
 import shutil
