@@ -15,7 +15,7 @@ NASTY = "</script><b>bold</b><img src=x onerror=alert(1)> & \u2028 {}"
 
 def sample(task, question, method, number):
     """A sample as the program writes it; what is right follows a fixed pattern."""
-    correct = (question + 2 * METHODS.index(method) + number) % 3 == 0
+    correct = (question + 2 * METHODS.index(method) + number) % 5 < 2
     return {"task": task, "id": f"{task}/{question}", "question": question, "method": method, "sample": number,
             "answer": f"{NASTY} answer {question} of {method}", "extracted": "<i>7</i>", "correct": correct,
             "correct_strict": correct and question != 3, "score": -0.25 * question, "truncated": question == 1,
