@@ -43,15 +43,15 @@ void read_heads(const JsonFields& fields, ModelConfig& config) {
   if (config.heads % config.kv_heads != 0)
     fields.wrong("num_key_value_heads",
                  fmt::format("does not divide num_attention_heads {}", config.heads));
-  std::int64_t head_dim = config.hidden / config.heads;
-  if (config.architecture == Architecture::Qwen3) head_dim = 128;
-  if (config.architecture == Architecture::Qwen35) head_dim = 256;
-  const bool derived = head_dim == config.hidden / config.heads && !fields.has("head_dim");
-  if (derived && config.hidden % config.heads != 0)
+  const int fixed = config.architecture == Architecture::Qwen3    ? 128
+                    : config.architecture == Architecture::Qwen35 ? 256
+                                                                  : 0;
+  if (!fields.has("head_dim") && fixed == 0 && config.hidden % config.heads != 0)
     fields.wrong(
         "num_attention_heads",
         fmt::format("does not divide hidden_size {}, and there is no head_dim", config.hidden));
-  config.head_dim = optional_size(fields, "head_dim", 1 << 16, head_dim);
+  config.head_dim =
+      optional_size(fields, "head_dim", 1 << 16, fixed > 0 ? fixed : config.hidden / config.heads);
   if (std::int64_t{config.heads} * config.head_dim > kMaxWidth)
     fields.wrong("num_attention_heads",
                  fmt::format("times head_dim {} is above {}", config.head_dim, kMaxWidth));

@@ -33,11 +33,13 @@ int read_window(const JsonFields& fields, const ModelConfig& config) {
   if (config.architecture != Architecture::Mistral &&
       !fields.boolean("use_sliding_window").value_or(false))
     return 0;
-  if (!fields.mentions("sliding_window")) return 4096;  // null says that there is none
+  // Absent is transformers' default; null says that there is none.
+  if (!fields.mentions("sliding_window"))
+    return config.architecture == Architecture::SmolLm3 ? 0 : 4096;
   return static_cast<int>(fields.integer("sliding_window", 1, kMaxPositions).value_or(0));
 }
 
-// Whether layer i has no position encoding (SmolLM3).
+// Whether layer i encodes positions; all do, but for SmolLM3's.
 std::vector<bool> read_rope_layers(const JsonFields& fields, const ModelConfig& config) {
   std::vector<bool> rope(config.layers.size(), true);
   if (config.architecture != Architecture::SmolLm3) return rope;
