@@ -63,7 +63,7 @@ double read_bandwidth(int threads) {
   std::vector<std::uint64_t> sums(std::size_t(threads) * 8);
   const int lines = static_cast<int>(memory.bytes() / 64);
   const double time = best_seconds(4, [&] {
-    pool.run([&](int worker) {
+    pool.each(threads, [&](int worker, int) {
       const auto* words = reinterpret_cast<const std::uint64_t*>(memory.data());
       const std::size_t begin = std::size_t(lines) * worker / threads * 8;
       const std::size_t end = std::size_t(lines) * (worker + 1) / threads * 8;

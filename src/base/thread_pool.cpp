@@ -7,6 +7,10 @@
 namespace counterbeam {
 namespace {
 
+// Of the gate; the round is in the upper half.
+constexpr std::uint64_t kOpen = std::uint64_t{1} << 31;
+constexpr std::uint64_t kInside = kOpen - 1;
+
 inline void pause() {
 #if defined(__x86_64__)
   __builtin_ia32_pause();
@@ -27,44 +31,55 @@ ThreadPool::ThreadPool(int threads) {
 }
 
 ThreadPool::~ThreadPool() {
-  stop_ = true;
-  round_.value.fetch_add(1, std::memory_order_release);
-  round_.value.notify_all();
+  stop_.store(true, std::memory_order_relaxed);
+  round_.fetch_add(1, std::memory_order_release);
+  round_.notify_all();
   for (std::thread& worker : workers_) worker.join();
 }
 
-void ThreadPool::wait_while(Word& word, std::uint32_t value) const {
+template <typename Word>
+void ThreadPool::wait_while(const std::atomic<Word>& word, Word value) const {
   using Clock = std::chrono::steady_clock;
   const auto end = Clock::now() + std::chrono::microseconds(spin_microseconds_);
   do {
     for (int i = 0; i < 64; ++i) {
-      if (word.value.load(std::memory_order_acquire) != value) return;
+      if (word.load(std::memory_order_acquire) != value) return;
       pause();
     }
   } while (Clock::now() < end);
-  word.value.wait(value, std::memory_order_acquire);
+  word.wait(value, std::memory_order_acquire);
 }
 
 void ThreadPool::start(Job job) {
-  if (workers_.empty()) {
-    job.call(job.self, 0);
-    return;
-  }
   job_ = job;
-  running_.value.store(static_cast<std::uint32_t>(workers_.size()), std::memory_order_relaxed);
-  round_.value.fetch_add(1, std::memory_order_release);
-  round_.value.notify_all();
+  const std::uint32_t round = round_.load(std::memory_order_relaxed) + 1;
+  gate_.store((std::uint64_t{round} << 32) | kOpen, std::memory_order_release);
+  round_.store(round, std::memory_order_release);
+  round_.notify_all();
   job.call(job.self, 0);
-  for (std::uint32_t left; (left = running_.value.load(std::memory_order_acquire)) != 0;)
-    wait_while(running_, left);
+  gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
+  for (std::uint64_t gate; ((gate = gate_.load(std::memory_order_acquire)) & kInside) != 0;)
+    wait_while(gate_, gate);
+}
+
+bool ThreadPool::enter(std::uint32_t round) {
+  std::uint64_t gate = gate_.load(std::memory_order_relaxed);
+  while ((gate >> 32) == round && (gate & kOpen)) {
+    if (gate_.compare_exchange_weak(gate, gate + 1, std::memory_order_acquire)) return true;
+  }
+  return false;
 }
 
 void ThreadPool::work(int worker) {
-  for (std::uint32_t round = 0;; ++round) {
-    wait_while(round_, round);
-    if (stop_) return;
+  for (std::uint32_t seen = 0;;) {
+    wait_while(round_, seen);
+    seen = round_.load(std::memory_order_acquire);
+    if (stop_.load(std::memory_order_relaxed)) return;
+    if (!enter(seen)) continue;
     job_.call(job_.self, worker);
-    if (running_.value.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.value.notify_one();
+    const std::uint64_t before = gate_.fetch_sub(1, std::memory_order_acq_rel);
+    // The last one out, after the gate was shut.
+    if ((before & (kOpen | kInside)) == 1) gate_.notify_all();
   }
 }
 

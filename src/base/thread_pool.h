@@ -1,6 +1,7 @@
-// A few threads that run one task together, many thousand times a second. Workers spin for some
-// tens of microseconds after a task, since the next one usually follows at once, then sleep; an
-// idle pool costs nothing. One caller at a time.
+// A few threads that share one piece of work, many thousand times a second. Workers spin for some
+// tens of microseconds after it, since the next one usually follows at once, then sleep; an idle
+// pool costs nothing. The caller works too and never waits for a thread that has not come yet: on
+// a crowded machine it does more of the work itself. One caller at a time.
 #pragma once
 
 #include <algorithm>
@@ -22,34 +23,31 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // task(worker) once per worker in [0, threads()), all at the same time; returns when all are
-  // done. REQUIRES a task that does not throw and does not call the pool.
-  template <typename Task>
-  void run(Task&& task) {
-    using Plain = std::remove_reference_t<Task>;
-    start({[](void* self, int worker) { (*static_cast<Plain*>(self))(worker); }, &task});
-  }
-
-  // task(begin, end) over equal shares of [0, count), or by the caller alone when there are fewer
-  // than two `grain`s of work.
+  // task(begin, end) over parts of [0, count), or by the caller alone when there are fewer than two
+  // `grain`s of work. REQUIRES tasks that do not throw and do not call the pool. A free worker
+  // takes a part of what is left, large ones first: a thread that the machine holds up does less,
+  // and all end together.
   template <typename Task>
   void split(int count, int grain, Task&& task) {
     if (count <= 0) return;
-    const int shares = std::min(threads(), count / std::max(grain, 1));
-    if (shares <= 1) {
+    grain = std::max(grain, 1);
+    if (threads() == 1 || count < 2 * grain) {
       task(0, count);
       return;
     }
-    run([&](int worker) {
-      if (worker >= shares) return;
-      const auto at = [&](int share) {
-        return static_cast<int>(std::int64_t{count} * share / shares);
-      };
-      task(at(worker), at(worker + 1));
+    std::atomic<int> next{0};
+    share([&](int) {
+      for (int begin = next.load(std::memory_order_relaxed); begin < count;) {
+        const int end = std::min(count, begin + std::max(grain, (count - begin) / (2 * threads())));
+        if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
+        task(begin, end);
+        begin = next.load(std::memory_order_relaxed);
+      }
     });
   }
 
   // task(item, worker) for every item of [0, count); a worker takes the next one when it is free.
+  // No two tasks have the same worker, of [0, threads()), at the same time.
   template <typename Task>
   void each(int count, Task&& task) {
     if (count <= 1 || threads() == 1) {
@@ -57,7 +55,7 @@ class ThreadPool {
       return;
     }
     std::atomic<int> next{0};
-    run([&](int worker) {
+    share([&](int worker) {
       for (int item; (item = next.fetch_add(1, std::memory_order_relaxed)) < count;)
         task(item, worker);
     });
@@ -68,19 +66,23 @@ class ThreadPool {
     void (*call)(void* self, int worker) = nullptr;
     void* self = nullptr;
   };
-  // A word that is waited for: spun on first, slept on later.
-  struct alignas(64) Word {
-    std::atomic<std::uint32_t> value{0};
-  };
 
+  // task(0) here, and task(worker) on every worker that comes before this one has returned.
+  template <typename Task>
+  void share(Task&& task) {
+    using Plain = std::remove_reference_t<Task>;
+    start({[](void* self, int worker) { (*static_cast<Plain*>(self))(worker); }, &task});
+  }
   void start(Job job);
   void work(int worker);
-  void wait_while(Word& word, std::uint32_t value) const;
+  bool enter(std::uint32_t round);
+  template <typename Word>
+  void wait_while(const std::atomic<Word>& word, Word value) const;
 
-  Job job_;            // written before round_ moves on
-  Word round_;         // counts the tasks
-  Word running_;       // workers that have not finished the round
-  bool stop_ = false;  // written before the last round
+  Job job_;  // written while the gate is shut and nobody is inside
+  alignas(64) std::atomic<std::uint32_t> round_{0};  // counts the jobs; what workers wait for
+  alignas(64) std::atomic<std::uint64_t> gate_{0};   // round, open or shut, workers inside
+  std::atomic<bool> stop_{false};
   int spin_microseconds_;
   std::vector<std::thread> workers_;
 };

@@ -10,12 +10,19 @@
 namespace counterbeam {
 namespace {
 
-TEST(ThreadPool, EveryWorkerRunsOnceARound) {
+TEST(ThreadPool, ThousandsOfRoundsLoseNothing) {
   for (const int threads : {1, 2, 3, 7}) {
     ThreadPool pool(threads);
-    std::vector<int> runs(static_cast<std::size_t>(threads), 0);
-    for (int round = 0; round < 200; ++round) pool.run([&](int worker) { ++runs[worker]; });
-    EXPECT_EQ(runs, std::vector<int>(static_cast<std::size_t>(threads), 200));
+    std::vector<int> items(64, 0);
+    std::vector<int> busy(static_cast<std::size_t>(threads), 0);
+    for (int round = 0; round < 2000; ++round) {
+      pool.each(64, [&](int item, int worker) {
+        ++busy[worker];  // a data race, were a worker's number given twice
+        ++items[item];
+      });
+    }
+    EXPECT_EQ(items, std::vector<int>(64, 2000));
+    EXPECT_EQ(std::accumulate(busy.begin(), busy.end(), 0), 64 * 2000);
   }
 }
 
@@ -35,20 +42,23 @@ TEST(ThreadPool, SharesCoverEveryItemOnce) {
   }
 }
 
-TEST(ThreadPool, WakesAfterSleeping) {
+TEST(ThreadPool, WorkersComeAfterSleeping) {
   ThreadPool pool(2);
-  int sum[2] = {0, 0};
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    pool.run([&](int worker) { ++sum[worker]; });
+    // Two tasks that wait for each other: they end only if both threads come.
+    std::atomic<int> here{0};
+    pool.each(2, [&](int, int) {
+      ++here;
+      while (here < 2) std::this_thread::yield();
+    });
+    EXPECT_EQ(here, 2);
   }
-  EXPECT_EQ(sum[0], 5);
-  EXPECT_EQ(sum[1], 5);
 }
 
 TEST(ThreadPool, IdleWorkersSleep) {
   ThreadPool pool(2);
-  pool.run([](int) {});
+  pool.each(2, [](int, int) {});
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
   const std::clock_t before = std::clock();  // of the whole process
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
