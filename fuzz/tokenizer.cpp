@@ -17,7 +17,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Tokenizer tokenizer =
         Tokenizer::parse(input.substr(0, cut), "tokenizer.json", "", "tokenizer_config.json");
     const auto ids = tokenizer.encode(text, {.special_in_text = true, .add_special_tokens = true});
-    tokenizer.encode_guarded(tokenizer.guard(text));
+    const PromptPart parts[] = {{"<s>", true}, {text, false}, {"</s>", true}};
+    tokenizer.encode_parts(parts);
     IncrementalDecoder decoder(tokenizer);
     std::string joined;
     for (const TokenId id : ids) joined += decoder.push(id);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 namespace counterbeam::unicode_data {
 
@@ -13,6 +14,13 @@ extern const char* const kLateMarks;         // gap, length: marks newer than Un
 extern const char* const kLatePunctuation;   // gap, length: punctuation newer than Unicode 8.0
 extern const char* const kLowercase;         // gap, signed difference
 extern const char* const kCaseFolding;       // gap, signed difference
+
+// The code points of a script or property. Names: lower case, without separators, a space between.
+struct NamedRuns {
+  const char* names;
+  const char* runs;  // gap, length
+};
+extern const std::span<const NamedRuns> kNamedRuns;
 
 // Reads the numbers of one table in order.
 class Numbers {

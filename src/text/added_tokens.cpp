@@ -80,15 +80,6 @@ std::optional<TextFinder::Found> TextFinder::longest_at(std::string_view text,
   return best;
 }
 
-bool TextFinder::begins_at(std::string_view text, std::size_t at) const {
-  std::uint32_t node = 0;
-  for (std::size_t end = at; end < text.size(); ++end) {
-    node = child(node, text[end]);
-    if (node == kNone) return false;
-  }
-  return true;
-}
-
 std::optional<TextFinder::Found> TextFinder::find(std::string_view text, std::size_t from) const {
   for (std::size_t at = from; at < text.size(); ++at)
     if (starts_[static_cast<unsigned char>(text[at])])
@@ -99,10 +90,7 @@ std::optional<TextFinder::Found> TextFinder::find(std::string_view text, std::si
 bool AddedTokens::add(AddedToken token, std::string pattern) {
   const auto index = static_cast<std::uint32_t>(tokens_.size());
   if (!pattern.empty() && !(token.normalized ? normal_ : raw_).add(pattern, index)) return false;
-  if (token.special) {
-    special_.insert(token.content);
-    specials_.add(token.content, index);
-  }
+  if (token.special) special_.insert(token.content);
   by_id_.insert_or_assign(token.id, index);
   by_content_.insert_or_assign(token.content, index);
   tokens_.push_back(std::move(token));

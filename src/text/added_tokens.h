@@ -38,12 +38,9 @@ class TextFinder {
   };
   std::optional<Found> find(std::string_view text, std::size_t from) const;
 
+ private:
   // The longest text that starts at `at`.
   std::optional<Found> longest_at(std::string_view text, std::size_t at) const;
-  // True when text[at, end) is the beginning of a longer text.
-  bool begins_at(std::string_view text, std::size_t at) const;
-
- private:
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::uint32_t child(std::uint32_t node, char byte) const;
 
@@ -75,15 +72,13 @@ class AddedTokens {
   void cut(std::string_view text, bool normalized, const std::vector<TextSpan>& untrusted,
            std::vector<Part>& parts) const;
 
-  const TextFinder& raw_special() const { return specials_; }
-
  private:
   std::vector<AddedToken> tokens_;
   std::vector<std::string> patterns_;
   std::unordered_map<TokenId, std::uint32_t> by_id_;
   std::unordered_map<std::string, std::uint32_t> by_content_;
   std::unordered_set<std::string> special_;
-  TextFinder raw_, normal_, specials_;
+  TextFinder raw_, normal_;
 };
 
 }  // namespace counterbeam

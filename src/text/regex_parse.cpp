@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/utf8.h"
 
 namespace counterbeam {
@@ -259,7 +261,7 @@ class Parser {
     if (letter >= '1' && letter <= '9') refuse("references back to a group are not supported");
     at_ = start;
     PointSet set;
-    if (shorthand(set)) return set_node(flags.ignore_case ? set.closed_under_case() : set);
+    if (shorthand(set, false)) return set_node(set);  // case is never ignored here
     return point(escaped_point(), flags);
   }
 
@@ -272,7 +274,7 @@ class Parser {
   }
 
   // After a backslash: \d \s \w \h and their opposites, \p{...}.
-  bool shorthand(PointSet& set) {
+  bool shorthand(PointSet& set, bool in_class) {
     const char letter = done() ? '\0' : text_[at_];
     switch (letter) {
       case 'd':
@@ -285,7 +287,7 @@ class Parser {
         break;
       case 'w':
       case 'W':
-        set = PointSet::word();
+        set = in_class ? PointSet::word() : PointSet::lone_word();
         break;
       case 'h':
       case 'H':
@@ -294,7 +296,7 @@ class Parser {
       case 'p':
       case 'P':
         ++at_;
-        set = property(letter == 'P');
+        set = property(letter == 'P', in_class);
         return true;
       default:
         return false;
@@ -304,14 +306,15 @@ class Parser {
     return true;
   }
 
-  PointSet property(bool inverted) {
+  PointSet property(bool inverted, bool in_class) {
     if (!take("{")) refuse("\\p must be followed by a name in braces");
     if (take("^")) inverted = !inverted;
     const std::size_t end = text_.find('}', at_);
     if (end == text_.npos) refuse("\\p{ has no closing brace");
     const std::string_view name = text_.substr(at_, end - at_);
     at_ = end + 1;
-    const auto set = named_set(name);
+    auto set = named_set(name);
+    if (!in_class && set == PointSet::word()) set = PointSet::lone_word();
     if (!set) refuse(fmt::format("the property \\p{{{}}} is not known here", name));
     return inverted ? set->inverted() : *set;
   }
@@ -403,7 +406,7 @@ class Parser {
     char32_t first;
     if (take("\\")) {
       PointSet set;
-      if (shorthand(set)) {
+      if (shorthand(set, true)) {
         if (looking_at("-") && !looking_at("-]")) refuse("a range starts with a class");
         return part.add(set);
       }
@@ -429,7 +432,7 @@ class Parser {
 
   char32_t range_end_escape() {
     PointSet set;
-    if (shorthand(set)) refuse("a range ends with a class");
+    if (shorthand(set, true)) refuse("a range ends with a class");
     return class_escape();
   }
 
@@ -437,10 +440,11 @@ class Parser {
     const std::size_t end = text_.find(":]", at_ + 2);
     if (end == text_.npos) return false;
     std::string_view name = text_.substr(at_ + 2, end - at_ - 2);
-    if (name.find_first_not_of("^abcdefghijklmnopqrstuvwxyz") != name.npos) return false;
     const bool inverted = name.starts_with('^');
     if (inverted) name.remove_prefix(1);
-    const auto set = name.size() > 2 ? named_set(name) : std::nullopt;
+    const auto is_letter = [](char c) { return (c | 32) >= 'a' && (c | 32) <= 'z'; };
+    if (!std::all_of(name.begin(), name.end(), is_letter)) return false;
+    const auto set = posix_set(name);
     if (!set) refuse(fmt::format("the class [:{}:] is not known here", name));
     at_ = end + 2;
     part.add(inverted ? set->inverted() : *set);

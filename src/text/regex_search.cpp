@@ -221,6 +221,7 @@ bool Regex::look_behind(const Instruction& now, std::uint32_t pc, std::string_vi
 }
 
 bool Regex::holds(const Instruction& now, std::string_view text, std::size_t at) const {
+  static const PointTest is_word(PointSet::lone_word());
   const auto word_at = [&](std::size_t place) {
     unsigned length;
     return place < text.size() && is_word(char_at(text, place, length));

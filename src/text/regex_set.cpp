@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <string>
 
 #include "base/unicode_data.h"
 
@@ -51,6 +50,10 @@ PointSet::PointSet(std::initializer_list<PointRange> ranges) : ranges_(ranges) {
   tidy();
 }
 
+PointSet::PointSet(std::vector<PointRange> ranges) : ranges_(std::move(ranges)) {
+  tidy();
+}
+
 PointSet PointSet::of_categories(CategorySet categories) {
   PointSet set;
   for (const CategoryRun& run : category_runs())
@@ -70,6 +73,12 @@ PointSet PointSet::word() {
   PointSet set = of_categories(kLetters | kMarks | category_bit(Category::Nd) |
                                category_bit(Category::Nl) | category_bit(Category::Pc));
   set.add({{0x24B6, 0x24E9}, {0x1F130, 0x1F149}, {0x1F150, 0x1F169}, {0x1F170, 0x1F189}});
+  return set;
+}
+
+PointSet PointSet::lone_word() {
+  PointSet set = word();
+  set.add({{0xB2, 0xB3}, {0xB9, 0xB9}, {0xBC, 0xBE}});
   return set;
 }
 
@@ -134,36 +143,6 @@ bool PointSet::contains(char32_t point) const {
       std::upper_bound(ranges_.begin(), ranges_.end(), point,
                        [](char32_t value, const PointRange& range) { return value < range.first; });
   return after != ranges_.begin() && point <= std::prev(after)->last;
-}
-
-std::optional<PointSet> named_set(std::string_view name) {
-  if (const auto categories = category_set(name)) return PointSet::of_categories(*categories);
-  std::string key;
-  for (const char c : name)
-    if (c != ' ' && c != '-' && c != '_')
-      key += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
-  const PointSet space = PointSet::white_space();
-  const CategorySet unprintable =
-      category_bit(Category::Cc) | category_bit(Category::Cn) | category_bit(Category::Cs);
-  const PointSet assigned = PointSet::of_categories(~unprintable & ((CategorySet{1} << 30) - 1));
-  if (key == "any") return PointSet{{0, kLastPoint}};
-  if (key == "ascii") return PointSet{{0, 127}};
-  if (key == "space" || key == "whitespace") return space;
-  if (key == "digit") return PointSet::of_categories(category_bit(Category::Nd));
-  if (key == "xdigit" || key == "hexdigit") return PointSet{{'0', '9'}, {'A', 'F'}, {'a', 'f'}};
-  if (key == "cntrl") return PointSet::of_categories(category_bit(Category::Cc));
-  if (key == "punct") return PointSet::of_categories(kPunctuation | kSymbols);
-  if (key == "word") return PointSet::word();
-  if (key == "graph") return assigned.intersected(space.inverted());
-  if (key == "print")
-    return PointSet::of_categories(~unprintable & ~category_bit(Category::Zl) &
-                                   ~category_bit(Category::Zp) & ((CategorySet{1} << 30) - 1));
-  if (key == "blank") {
-    PointSet set = PointSet::of_categories(category_bit(Category::Zs));
-    set.add(9, 9);
-    return set;
-  }
-  return std::nullopt;
 }
 
 PointTest::PointTest(const PointSet& set) {

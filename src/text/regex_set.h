@@ -20,9 +20,12 @@ class PointSet {
  public:
   PointSet() = default;
   PointSet(std::initializer_list<PointRange> ranges);
+  explicit PointSet(std::vector<PointRange> ranges);
   static PointSet of_categories(CategorySet categories);
   static PointSet white_space();
   static PointSet word();
+  // What \w is outside of a character class: the digits and fractions of Latin-1 count there.
+  static PointSet lone_word();
 
   void add(char32_t first, char32_t last);
   void add(const PointSet& other);
@@ -31,6 +34,7 @@ class PointSet {
   PointSet closed_under_case() const;
 
   bool contains(char32_t point) const;
+  bool operator==(const PointSet&) const = default;
   const std::vector<PointRange>& ranges() const { return ranges_; }
 
  private:
@@ -38,8 +42,11 @@ class PointSet {
   std::vector<PointRange> ranges_;
 };
 
-// The set that a name stands for in \p{...} or [:...:], or nothing when the name is not known.
+// The set that a name stands for in \p{...}: a category, script or property; case, spaces, hyphens
+// and underscores do not count. Nothing when the name is not known.
 std::optional<PointSet> named_set(std::string_view name);
+// The set of a POSIX class, [:name:].
+std::optional<PointSet> posix_set(std::string_view name);
 
 // A PointSet made fast to ask: one bit for each point below U+0800, a binary search above.
 class PointTest {

@@ -9,9 +9,6 @@
 namespace counterbeam {
 namespace {
 
-// Says that the character before it is a user's. A noncharacter: no text in the open holds it.
-constexpr std::string_view kGuard = "\uFDD0";
-
 constexpr std::size_t kMaxText = std::size_t{1} << 30;
 constexpr std::size_t kSpareScratches = 16;
 
@@ -140,39 +137,6 @@ std::vector<TokenId> Tokenizer::encode_parts(std::span<const PromptPart> parts) 
           {static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(whole.size())});
   }
   return encode_text(whole, untrusted, false);
-}
-
-std::string Tokenizer::guard(std::string_view user_text) const {
-  std::string valid = to_valid_utf8(user_text);
-  const TextFinder& specials = parts_->added.raw_special();
-  std::string out;
-  for (std::size_t at = 0; at < valid.size();) {
-    unsigned length;
-    const char32_t point = char_at(valid, at, length);
-    const std::string_view own = std::string_view(valid).substr(at, length);
-    out += point == 0xFDD0 ? std::string_view("\uFFFD") : own;
-    if (specials.longest_at(valid, at) || specials.begins_at(valid, at)) out += kGuard;
-    at += length;
-  }
-  return out;
-}
-
-std::vector<TokenId> Tokenizer::encode_guarded(std::string_view rendered) const {
-  std::string text;
-  std::vector<TextSpan> untrusted;
-  const std::string valid = to_valid_utf8(rendered);
-  for (std::size_t at = 0; at < valid.size();) {
-    const std::size_t mark = std::min(valid.find(kGuard, at), valid.size());
-    text.append(valid, at, mark - at);
-    at = mark + kGuard.size();
-    if (mark == valid.size() || text.empty()) continue;
-    const TextSpan before{static_cast<std::uint32_t>(char_before(text, text.size())),
-                          static_cast<std::uint32_t>(text.size())};
-    if (untrusted.empty() || untrusted.back() != before) untrusted.push_back(before);
-  }
-  if (text.size() > kMaxText)
-    bad_input("a prompt of more than {} bytes is too long to encode", kMaxText);
-  return encode_text(text, untrusted, false);
 }
 
 std::optional<std::string_view> Tokenizer::decoded_text(TokenId id, bool skip_special) const {

@@ -59,12 +59,6 @@ class Tokenizer {
   // untrusted part.
   std::vector<TokenId> encode_parts(std::span<const PromptPart> parts) const;
 
-  // For text that goes through a chat template: guard() marks every place of a user's text where a
-  // control token could start, encode_guarded() takes the marks out of the rendered prompt and
-  // keeps those places plain text.
-  std::string guard(std::string_view user_text) const;
-  std::vector<TokenId> encode_guarded(std::string_view rendered) const;
-
   std::string decode(std::span<const TokenId> ids, DecodeOptions options = {}) const;
 
   // The id of a token by its text: an added token, or one of the vocabulary as the file spells it.

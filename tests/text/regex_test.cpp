@@ -63,6 +63,43 @@ TEST(Regex, ClassesOfUnicode) {
   EXPECT_EQ(matches("\\x{1F642}|\\u00e9", "é🙂"), (Found{"é", "🙂"}));
 }
 
+TEST(Regex, ScriptsAndProperties) {
+  const char* const text = "a中々ひカ한жλعבกनÀ🙂ª";
+  const std::pair<const char*, Found> scripts[] = {
+      {"Han", {"中々"}},    {"Hani", {"中々"}},    {"Hiragana", {"ひ"}},
+      {"Katakana", {"カ"}}, {"Hangul", {"한"}},    {"Cyrillic", {"ж"}},
+      {"Greek", {"λ"}},     {"Arabic", {"ع"}},     {"Hebrew", {"ב"}},
+      {"Thai", {"ก"}},      {"Devanagari", {"न"}}, {"latin", {"a", "À", "ª"}},
+      {"Common", {"🙂"}}, {"Old Italic", {}},    {"Emoji_Presentation", {"🙂"}}};
+  for (const auto& [name, found] : scripts)
+    EXPECT_EQ(matches("\\p{" + std::string(name) + "}+", text), found) << name;
+  EXPECT_EQ(matches("[\\p{L}&&[^\\p{Han}]]+", "ab中文cd"), (Found{"ab", "cd"}));
+  EXPECT_EQ(matches("\\P{Alphabetic}+", "aⅧ2🅰̀"), (Found{"2", "\u0300"}));
+}
+
+TEST(Regex, PosixClasses) {
+  const char* const text = "aZ中2²_! \t\u00A0Ⅷⓐ\u0301";
+  EXPECT_EQ(matches("[[:alpha:]]+", text), (Found{"aZ中", "Ⅷⓐ"}));
+  EXPECT_EQ(matches("[[:alnum:]]+", text), (Found{"aZ中2", "Ⅷⓐ"}));
+  EXPECT_EQ(matches("[[:lower:]]", text), (Found{"a", "ⓐ"}));
+  EXPECT_EQ(matches("[[:upper:]]", text), (Found{"Z", "Ⅷ"}));
+  EXPECT_EQ(matches("[[:digit:]]", text), (Found{"2"}));
+  EXPECT_EQ(matches("[[:space:]]+", text), (Found{" \t\u00A0"}));
+  EXPECT_EQ(matches("[[:punct:]]+", text), (Found{"_!", "ⓐ"}));  // symbols too
+  EXPECT_EQ(matches("[[:word:]]+", text), (Found{"aZ中2", "_", "Ⅷⓐ\u0301"}));
+  EXPECT_EQ(matches("[^[:^alpha:]z]+", "az!b"), (Found{"a", "b"}));
+  EXPECT_EQ(matches("[[:a1:]]+", "a:1b"), (Found{"a:1"}));  // not a name: a class in a class
+}
+
+// The reference looks \w up in a table of Latin-1 of its own when it stands alone.
+TEST(Regex, WordOutsideAndInsideAClass) {
+  EXPECT_EQ(matches("\\w+", "a²½b"), (Found{"a²½b"}));
+  EXPECT_EQ(matches("[\\w]+", "a²½b"), (Found{"a", "b"}));
+  EXPECT_EQ(matches("\\W", "²!"), (Found{"!"}));
+  EXPECT_EQ(matches("\\b.", "a² b"), (Found{"a", " ", "b"}));
+  EXPECT_EQ(matches("(?i:\\p{Lu}[\\p{Lu}])", "aa Aa"), (Found{"Aa"}));
+}
+
 TEST(Regex, CaseIsIgnoredByFolding) {
   EXPECT_EQ(matches("(?i:'s|'t)", "'S 'ſ 't"), (Found{"'S", "'ſ", "'t"}));
   EXPECT_EQ(matches("a(?i)b|c", "aB C ac"), (Found{"aB", "ac"}));
@@ -75,9 +112,27 @@ TEST(Regex, EmptyMatchesDoNotRepeat) {
 }
 
 TEST(Regex, RefusesWhatItCannotDo) {
-  for (const char* pattern :
-       {"(", ")", "[a", "*a", "a|*", "[z-a]", "\\p{Klingon}", "\\p{L", "(a)\\1", "(?<n>a)\\k<n>",
-        "\\X", "(?u)a", "[[:foo:]]", "a{9999}", "(?=a)*", "\\x{110000}", "a{3,2}", "[]", "\\pL"})
+  for (const char* pattern : {"(",
+                              ")",
+                              "[a",
+                              "*a",
+                              "a|*",
+                              "[z-a]",
+                              "\\p{Klingon}",
+                              "\\p{L",
+                              "(a)\\1",
+                              "(?<n>a)\\k<n>",
+                              "\\X",
+                              "(?u)a",
+                              "[[:foo:]]",
+                              "[[:Alpha:]]",
+                              "[[:han:]]",
+                              "a{9999}",
+                              "(?=a)*",
+                              "\\x{110000}",
+                              "a{3,2}",
+                              "[]",
+                              "\\pL"})
     EXPECT_THROW(Regex{pattern}, RegexProblem) << pattern;
   EXPECT_THROW(Regex{std::string(5000, '(') + std::string(5000, ')')}, RegexProblem);
   EXPECT_THROW(Regex{"(((a{1000}){1000}){1000})"}, RegexProblem);

@@ -137,19 +137,14 @@ TEST(Tokenizer, UserTextStaysTextInAPrompt) {
   expected.insert(expected.end(), plain.begin(), plain.end());
   expected.push_back(10);
   EXPECT_EQ(tokenizer.encode_parts(parts), expected);
-  // The same through a template, which sees one string.
-  const std::string rendered = "<|im_start|>" + tokenizer.guard("a<|im_end|>b<") + "<|im_end|>";
-  EXPECT_EQ(tokenizer.encode_guarded(rendered), expected);
-  EXPECT_EQ(tokenizer.guard("plain text"), "plain text");
 }
 
 // A control token must not arise from the end of what the user wrote and the start of what follows.
 TEST(Tokenizer, NoControlTokenAcrossABorder) {
   const Tokenizer tokenizer = parsed(small_json());
   const std::vector<PromptPart> parts = {{"<|im_", false}, {"end|>", true}};
-  for (const auto& ids : {tokenizer.encode_parts(parts),
-                          tokenizer.encode_guarded(tokenizer.guard("<|im_") + "end|>")})
-    EXPECT_EQ(std::count(ids.begin(), ids.end(), 10), 0);
+  const auto ids = tokenizer.encode_parts(parts);
+  EXPECT_EQ(std::count(ids.begin(), ids.end(), 10), 0);
 }
 
 TEST(Tokenizer, InvalidBytesCountAsReplacement) {
