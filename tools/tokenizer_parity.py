@@ -27,14 +27,21 @@ GPT4O = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}
          r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+"
          r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}"
          r"| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+TEKKEN = GPT4O.replace(r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "").replace(r"\p{N}{1,3}", r"\p{N}")
+KIMI_K2 = r"[\p{Han}]+|" + GPT4O.replace(r"\p{M}]", r"\p{M}&&[^\p{Han}]]").replace(r"[\r\n/]*", r"[\r\n]*")
 CL100K = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}{1,3}"
           r"| ?[^\s\p{L}\p{N}]++[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+")
 DEEPSEEK_V3 = (r"[!\"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?"
                r"[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+DEEPSEEK_V3_STEPS = [r"\p{N}{1,3}", r"[一-龥぀-ゟ゠-ヿ]+", DEEPSEEK_V3]
 ODD = [r"\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", r"[一-龥ࠀ-一가-퟿]+", r"(?<=\p{L})\d+(?!\p{L})",
        r"(?<!a)b+|\bc", r"\p{Lu}?\p{Ll}++(?>'\w)?", r"[[:punct:]]|[^\W_]{2,4}?", r"^\s*\S|\S$",
        r"(?i)[k-s]+|straße", r"[\p{L}&&[^a-z]]+", r"a*?b|(?:ab|a){2,}", r"\h{2}|\R", r"(a|b)*c|",
-       r"(?=[A-Z])|(?<=\.)", r"[^\S\r\n]+|\N", r"\P{^L}{3}|\p{^L}", r"(?x: \d+ | [a-c] ) # end"]
+       r"(?=[A-Z])|(?<=\.)", r"[^\S\r\n]+|\N", r"\P{^L}{3}|\p{^L}", r"(?x: \d+ | [a-c] ) # end",
+       r"\p{Han}+|\p{Hiragana}+|\p{Katakana}+|[\p{Hangul}\p{Thai}]+|\p{Arab}+", r"\p{Cyrillic}+|\p{Greek}|\p{Latin}{2}",
+       r"\P{Common}+|\p{Hebrew}|\p{Devanagari}", r"[[:alpha:]]+|[[:digit:]]", r"[[:alnum:]]+|[[:space:]]+",
+       r"[[:upper:]]+|[[:lower:]]{2}", r"[[:word:]]+", r"\w+|\b.", r"[[:graph:]]+", r"[^[:print:]]+|[[:^alpha:]]{3}",
+       r"(?i:[[:upper:]]+|\p{Lu})", r"\p{Emoji_Presentation}|\p{Extended_Pictographic}+|\p{Ideographic}"]
 CORPUS = """The quick brown fox jumps over the lazy dog. It's 12345 o'clock, we'll see; THEY'RE here!
 def main(argv):\n    for i in range(100):\n\t\tprint(f"{i:>3} {argv[i]}")\n\nNaïve café, über Straße.
 Привет, мир! Это проверка. 你好，世界。今天天气很好。こんにちは世界 안녕하세요 세계 مرحبا بالعالم שלום עולם
@@ -96,8 +103,8 @@ def trained(pre=None, normalizer=None, decoder=None, post=None, size=600, alphab
     return tokenizer
 
 
-def byte_level(pattern, **more):
-    steps = [pre_tokenizers.Split(Regex(pattern), "isolated"),
+def byte_level(*patterns, **more):
+    steps = [*(pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns),
              pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)]
     more.setdefault("special", ["<|im_start|>", "<|im_end|>"])
     return trained(pre=pre_tokenizers.Sequence(steps), decoder=decoders.ByteLevel(), **more)
@@ -137,8 +144,12 @@ def kinds():
         LLAMA3, ignore_merges=True, special=["<s>", "</s>"], post=lambda t: processors.Sequence([
             processors.ByteLevel(trim_offsets=False), processors.TemplateProcessing(
                 single="<s> $A </s>", special_tokens=[("<s>", t.token_to_id("<s>")), ("</s>", t.token_to_id("</s>"))])]))
-    for name, pattern in [("gpt4o", GPT4O), ("cl100k", CL100K), ("deepseek-v3", DEEPSEEK_V3)]:
+    for name, pattern in [("gpt4o", GPT4O), ("cl100k", CL100K), ("tekken", TEKKEN), ("kimi-k2", KIMI_K2)]:
         yield name, lambda pattern=pattern: byte_level(pattern)
+    yield "deepseek-v3", lambda: byte_level(*DEEPSEEK_V3_STEPS)
+    yield "llama4", lambda: byte_level(GPT4O, ignore_merges=True, special=["<s>", "</s>"],
+                                       post=lambda t: processors.TemplateProcessing(
+                                           single="<s> $A", special_tokens=[("<s>", t.token_to_id("<s>"))]))
     yield "smollm", lambda: trained(decoder=decoders.ByteLevel(), special=["<|im_end|>"], pre=pre_tokenizers.Sequence([
         pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)]))
     yield "digits", lambda: trained(decoder=decoders.ByteLevel(), pre=pre_tokenizers.Sequence([
@@ -153,6 +164,10 @@ def kinds():
             strip=0 if scheme == "never" else 1, tokens=odd_tokens())
     yield "gemma", lambda: sentencepiece(normalizer=normalizers.Replace(" ", "▁"), strip=0,
                                          pre=pre_tokenizers.Split(" ", "merged_with_previous"))
+    yield "gemma3", lambda: sentencepiece(
+        normalizer=normalizers.Replace(" ", "▁"), strip=0, pre=pre_tokenizers.Split(" ", "merged_with_previous"),
+        special=["<s>", "</s>"], post=lambda t: processors.TemplateProcessing(
+            single="<s> $A", special_tokens=[("<s>", t.token_to_id("<s>"))]))
     yield "metaspace-decoder", lambda: trained(
         pre=pre_tokenizers.Metaspace(), decoder=decoders.Metaspace(), alphabet=False, unk_token="<unk>",
         initial=["<unk>"])
