@@ -55,7 +55,9 @@ Beam open_beam(const Task& task, Ledger& ledger) {
     prompts.push_back(task.prompts.negative);
   }
   Opened opened = task.engine.open(prompts, task.cancellation);
-  ledger.prompt_tokens += opened.computed_tokens;
+  // The last token of a prompt is pending: it goes through the model with the first block.
+  ledger.prompt_tokens +=
+      opened.computed_tokens + static_cast<std::int64_t>(opened.sequences.size());
   ledger.cached_tokens += opened.cached_tokens;
   Beam beam;
   beam.base = std::move(opened.sequences[0]);

@@ -105,7 +105,6 @@ Opened ToyEngine::open(std::span<const std::vector<TokenId>> prompts, const Canc
     auto state = std::make_unique<ToyState>();
     state->context = static_cast<ToyContext>(prompt[0] - model_.vocab());
     opened.sequences.emplace_back(std::move(state));
-    ++opened.computed_tokens;
   }
   return opened;
 }
