@@ -13,12 +13,12 @@ struct Options {
   bool quick = false;
 };
 
-void run(Options& options, const Globals& globals) {
+void run(Options& options, const CLI::App& command, const Globals& globals) {
   const Preset& preset = preset_named(options.name);
   EvalCommand& eval = options.eval;
   eval.run.methods =
       options.quick && !preset.quick_methods.empty() ? preset.quick_methods : preset.methods;
-  if (eval.run.samples == 1) eval.run.samples = preset.samples;
+  if (command.count("--samples") == 0) eval.run.samples = preset.samples;
   if (eval.run.concurrency == 0) eval.run.concurrency = preset.concurrency;
   if (options.quick && eval.run.limit == 0) eval.run.limit = preset.quick_limit;
   if (eval.tasks.empty()) eval.tasks = {"tiny-math", "tiny-code", "tiny-choice"};
@@ -47,7 +47,7 @@ void add_reproduce(CLI::App& app, const Globals& globals) {
       "Examples:\n"
       "  counterbeam reproduce table1 --quick\n"
       "  counterbeam reproduce table1 --model Qwen/Qwen2.5-7B --task math500 --data test.jsonl");
-  command->callback([options, &globals] { run(*options, globals); });
+  command->callback([options, command, &globals] { run(*options, *command, globals); });
 }
 
 }  // namespace counterbeam::cli

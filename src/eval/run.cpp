@@ -6,15 +6,15 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
 #include "eval/extract.h"
+#include "eval/jobs.h"
 #include "eval/run_folder.h"
-#include "search/search.h"
+#include "search/rerank.h"
 
 namespace counterbeam {
 namespace {
@@ -22,49 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kDefaultConcurrency = 16;
-
-// One search to run.
-struct Job {
-  const TaskData* task;
-  const Problem* problem;
-  std::uint32_t question;  // index of the problem in its task: keys the draws
-  std::string method;
-  int sample;
-};
-
-SampleKey key_of(const Job& job) {
-  return {job.task->name, job.problem->id, job.method, job.sample};
-}
-
-std::vector<Job> all_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options) {
-  std::vector<Job> jobs;
-  for (const TaskData& task : tasks) {
-    const std::size_t count = options.limit > 0
-                                  ? std::min<std::size_t>(task.problems.size(), options.limit)
-                                  : task.problems.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      if (static_cast<int>(i % static_cast<std::size_t>(options.shards)) != options.shard) continue;
-      for (const std::string& method : options.methods)
-        for (int sample = 0; sample < options.samples; ++sample)
-          jobs.push_back({&task, &task.problems[i], static_cast<std::uint32_t>(i), method, sample});
-    }
-  }
-  return jobs;
-}
-
-// The jobs of a run that its samples file does not hold yet.
-std::vector<Job> open_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options,
-                           const fs::path& path) {
-  std::set<SampleKey> done;
-  for (const Sample& sample : read_samples(path)) {
-    if (!done.insert(key_of(sample)).second)
-      bad_input("{}: sample {} of {} by {} occurs twice", path.string(), sample.sample, sample.id,
-                sample.method);
-  }
-  std::vector<Job> open = all_jobs(tasks, options);
-  std::erase_if(open, [&](const Job& job) { return done.count(key_of(job)) > 0; });
-  return open;
-}
 
 void refuse_repeats(const std::vector<std::string>& names, std::string_view option) {
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -115,18 +72,8 @@ Sample blank_sample(const Job& job) {
   return sample;
 }
 
-Sample run_job(const LoadedModel& model, const Job& job, const CodeJudge* judge,
-               const EvalOptions& options) {
-  const Settings settings = parse_method(job.method);
-  const Prompts prompts = model.prompts(job.problem->question, settings);
-  SearchHooks hooks;
-  hooks.vote = [&](const std::vector<TokenId>& tokens) { return vote(job, model.text(tokens)); };
-  // Samples of a question differ by their seed; methods share it, so that they are compared on the
-  // same luck.
-  const std::uint64_t seed =
-      options.seed + 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(job.sample);
-  const SearchResult result = run_search(
-      {model.engine(), prompts, seed, job.question, options.cancellation}, settings, hooks);
+Sample record(const LoadedModel& model, const Job& job, const SearchResult& result,
+              const CodeJudge* judge, const EvalOptions& options) {
   const Candidate& answer = result.answer();
   Sample sample = blank_sample(job);
   sample.answer = model.text(answer.tokens);
@@ -154,25 +101,77 @@ Sample run_job(const LoadedModel& model, const Job& job, const CodeJudge* judge,
   return sample;
 }
 
-// A problem that cannot be run, such as one longer than the model's context, is recorded as such
-// and does not stop the others.
-Sample run_or_record(const LoadedModel& model, const Job& job, const CodeJudge* judge,
-                     const EvalOptions& options) {
-  try {
-    return run_job(model, job, judge, options);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::BadInput) throw;
-    Sample sample = blank_sample(job);
-    sample.error = error.what();
-    return sample;
-  }
+// Samples of a question differ by their seed; methods share it, so that they
+// are compared on the same luck.
+std::uint64_t seed_of(const Job& job, const EvalOptions& options) {
+  return options.seed + 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(job.sample);
 }
 
-// Workers take jobs until none is left or one of them fails.
+SearchResult search(const LoadedModel& model, const Job& job, const EvalOptions& options) {
+  const Settings settings = parse_method(job.method);
+  const Prompts prompts = model.prompts(job.problem->question, settings);
+  SearchHooks hooks;
+  hooks.vote = [&](const std::vector<TokenId>& tokens) { return vote(job, model.text(tokens)); };
+  return run_search(
+      {model.engine(), prompts, seed_of(job, options), job.question, options.cancellation},
+      settings, hooks);
+}
+
+// One best-of-n for every job, from the same samples.
+std::vector<SearchResult> rerank_jobs(const LoadedModel& model, const Unit& unit,
+                                      const EvalOptions& options) {
+  const Job& first = unit.front();
+  const Settings plain = without_contexts(parse_method(first.method));
+  const Prompts base = model.prompts(first.problem->question, plain);
+  std::vector<Ranking> rankings;
+  for (const Job& job : unit) {
+    const Settings settings = parse_method(job.method);
+    rankings.push_back({model.prompts(job.problem->question, settings), settings.steer});
+  }
+  return rerank(
+      {model.engine(), base, seed_of(first, options), first.question, options.cancellation}, plain,
+      rankings);
+}
+
+std::vector<Sample> run_unit(const LoadedModel& model, const Unit& unit, const CodeJudge* judge,
+                             const EvalOptions& options) {
+  const bool reranks = parse_method(unit.front().method).method == Method::BestOfN;
+  std::vector<SearchResult> results;
+  if (reranks && !options.traces) {
+    results = rerank_jobs(model, unit, options);
+  } else {
+    for (const Job& job : unit) results.push_back(search(model, job, options));
+  }
+  std::vector<Sample> samples;
+  for (std::size_t i = 0; i < unit.size(); ++i)
+    samples.push_back(record(model, unit[i], results[i], judge, options));
+  return samples;
+}
+
+// A problem that cannot be run, such as one longer than the model's context, is
+// recorded as such and does not stop the others.
+std::vector<Sample> run_or_record(const LoadedModel& model, const Unit& unit,
+                                  const CodeJudge* judge, const EvalOptions& options) {
+  try {
+    return run_unit(model, unit, judge, options);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::BadInput) throw;
+    if (unit.size() == 1) {
+      Sample sample = blank_sample(unit.front());
+      sample.error = error.what();
+      return {sample};
+    }
+  }
+  std::vector<Sample> samples;  // which of them is it?
+  for (const Job& job : unit) samples.push_back(run_or_record(model, {job}, judge, options)[0]);
+  return samples;
+}
+
+// Workers take units until none is left or one of them fails.
 class Crew {
  public:
-  Crew(const std::vector<Job>& jobs, std::function<void(const Job&)> work)
-      : jobs_(jobs), work_(std::move(work)) {}
+  Crew(const std::vector<Unit>& units, std::function<void(const Unit&)> work)
+      : units_(units), work_(std::move(work)) {}
 
   // Throws the first error of any worker, when all have stopped.
   void run(int workers) {
@@ -184,17 +183,17 @@ class Crew {
 
  private:
   void labour() {
-    for (std::size_t i = next_++; i < jobs_.size() && !stop_; i = next_++) {
+    for (std::size_t i = next_++; i < units_.size() && !stop_; i = next_++) {
       try {
-        work_(jobs_[i]);
+        work_(units_[i]);
       } catch (...) {
         if (!stop_.exchange(true)) error_ = std::current_exception();
       }
     }
   }
 
-  const std::vector<Job>& jobs_;
-  std::function<void(const Job&)> work_;
+  const std::vector<Unit>& units_;
+  std::function<void(const Unit&)> work_;
   std::atomic<std::size_t> next_ = 0;
   std::atomic<bool> stop_ = false;
   std::exception_ptr error_;
@@ -219,20 +218,22 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
   const fs::path path = options.out / "samples.jsonl";
   SampleFile file(path);  // before reading: it cuts a torn line off
   const std::vector<Job> open = open_jobs(tasks, options, path);
+  const std::vector<Unit> units = units_of(open);
   Progress progress("eval", static_cast<std::int64_t>(open.size()), options.quiet);
   std::mutex counts;
   std::int64_t right = 0, graded = 0;
-  Crew crew(open, [&](const Job& job) {
-    const Sample sample = run_or_record(model, job, judge.get(), options);
-    file.append(sample);
-    const std::lock_guard counting(counts);
-    right += sample.correct;
-    progress.set_note(
-        fmt::format("{:.3f} right", static_cast<double>(right) / static_cast<double>(++graded)));
-    progress.add();
+  Crew crew(units, [&](const Unit& unit) {
+    for (const Sample& sample : run_or_record(model, unit, judge.get(), options)) {
+      file.append(sample);
+      const std::lock_guard counting(counts);
+      right += sample.correct;
+      progress.set_note(
+          fmt::format("{:.3f} right", static_cast<double>(right) / static_cast<double>(++graded)));
+      progress.add();
+    }
   });
   const int workers = options.concurrency > 0 ? options.concurrency : kDefaultConcurrency;
-  crew.run(std::min<int>(workers, static_cast<int>(open.size())));
+  crew.run(std::min<int>(workers, static_cast<int>(units.size())));
   sort_samples(path, names, options.methods);
 }
 

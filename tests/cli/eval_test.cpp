@@ -1,12 +1,15 @@
 // eval, merge and reproduce as a user calls them, on the shipped model: whatever is killed,
 // resumed, sharded or run with other threads, samples.jsonl ends the same byte by byte.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
+#include <map>
 #include <random>
 #include <set>
 #include <thread>
@@ -222,6 +225,45 @@ TEST(Eval, BadUsageIsRefusedBeforeAnythingIsDone) {
     EXPECT_EQ(run.code, 2) << arguments;
     EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
     EXPECT_FALSE(fs::exists(out / "samples.jsonl"));
+  }
+}
+
+// Methods of best-of-n that differ in their contexts share their samples; each answer is the one
+// that the method finds alone.
+TEST(Eval, SharedSamplesGiveWhatEachMethodGivesAlone) {
+  const TemporaryFolder folder;
+  const std::string base =
+      "eval --device cpu --seed 5 --deterministic --task tiny-choice --limit 2 --methods ";
+  const std::string setting = ":beams=6:block=8:max-tokens=40";
+  std::vector<std::string> methods;
+  for (const char* method : {"best-of-n:steer=0", "best-of-n:steer=0.7",
+                             "best-of-n:steer=3:contexts=reviewer", "sample"})
+    methods.push_back(method + (method == std::string("sample") ? ":max-tokens=40" : setting));
+  const fs::path together = folder.path() / "together";
+  const CommandResult run = run_counterbeam(
+      base + fmt::format("{} --out '{}'", fmt::join(methods, ","), together.string()));
+  ASSERT_EQ(run.code, 0) << run.err;
+  std::map<SampleKey, std::string> lines;
+  for (const Sample& sample : read_samples(together / "samples.jsonl"))
+    lines[key_of(sample)] = to_line(sample);
+  ASSERT_EQ(lines.size(), 8u);
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    const fs::path alone = folder.path() / std::to_string(i);
+    ASSERT_EQ(run_counterbeam(base + methods[i] + " --out '" + alone.string() + "'").code, 0);
+    for (const Sample& sample : read_samples(alone / "samples.jsonl"))
+      EXPECT_EQ(to_line(sample), lines[key_of(sample)]);
+  }
+  // --traces runs every search by itself.
+  const fs::path traced = folder.path() / "traced";
+  ASSERT_EQ(run_counterbeam(base + methods[2] + " --traces --out '" + traced.string() + "'").code,
+            0);
+  for (const Sample& sample : read_samples(traced / "samples.jsonl")) {
+    const Sample shared = parse_sample(lines[key_of(sample)], "shared");
+    EXPECT_EQ(sample.answer, shared.answer);
+    EXPECT_NEAR(sample.score, shared.score, 1e-5);
+    EXPECT_EQ(sample.generated_tokens, shared.generated_tokens);
+    EXPECT_EQ(sample.scored_tokens, shared.scored_tokens);
+    EXPECT_TRUE(fs::exists(traced / sample.trace));
   }
 }
 

@@ -1,0 +1,33 @@
+// What an evaluation has to do: one job per problem, method and sample, less
+// what is done already; and units of jobs that are best done together.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "eval/run.h"
+#include "eval/samples.h"
+
+namespace counterbeam {
+
+struct Job {
+  const TaskData* task;
+  const Problem* problem;
+  std::uint32_t question;  // index of the problem in its task: keys the draws
+  std::string method;
+  int sample;
+};
+
+// The jobs of a run that its samples file does not hold yet.
+std::vector<Job> open_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options,
+                           const std::filesystem::path& samples);
+
+// Jobs of one problem that best-of-n answers from the same samples, or one
+// other job.
+using Unit = std::vector<Job>;
+
+std::vector<Unit> units_of(const std::vector<Job>& jobs);
+
+}  // namespace counterbeam

@@ -1,0 +1,101 @@
+#include "search/rerank.h"
+
+#include <chrono>
+#include <numeric>
+
+#include "base/error.h"
+#include "search/samples.h"
+
+namespace counterbeam {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+double sum_of(const std::vector<float>& values) {
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+
+// An answer as a shorter limit would have left it: draws are keyed, so it is a prefix.
+Candidate cut(Candidate answer, std::size_t limit) {
+  if (answer.tokens.size() > limit) {
+    answer.ended = false;
+    answer.tokens.resize(limit);
+    answer.logprobs.base.resize(limit);
+    answer.logprobs.drawn.resize(limit);
+  }
+  answer.sums = {sum_of(answer.logprobs.base), 0, 0,
+                 static_cast<std::int64_t>(answer.tokens.size())};
+  return answer;
+}
+
+// Reads the answers under the pair of the task's prompts.
+void read_under_pair(const Task& task, std::vector<Candidate>& answers, Ledger& ledger) {
+  const Beam empty = open_beam(task, ledger);
+  std::vector<Beam> beams;
+  for (std::size_t i = 0; i < answers.size(); ++i) beams.push_back(empty.fork());
+  std::vector<ScoreRequest> requests;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    requests.push_back({&beams[i].positive, answers[i].tokens});
+    requests.push_back({&beams[i].negative, answers[i].tokens});
+  }
+  auto logprobs = task.engine.score(requests, task.cancellation);
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    Candidate& answer = answers[i];
+    answer.logprobs.positive = std::move(logprobs[2 * i]);
+    answer.logprobs.negative = std::move(logprobs[2 * i + 1]);
+    answer.sums.positive = sum_of(answer.logprobs.positive);
+    answer.sums.negative = sum_of(answer.logprobs.negative);
+    ledger.scored_tokens += 2 * answer.sums.tokens;
+  }
+}
+
+SearchResult rank_samples(const Task& task, const Settings& settings, const SearchResult& samples,
+                          double steer) {
+  const auto limit = static_cast<std::size_t>(answer_limit(task, settings));
+  SearchResult result;
+  for (const Candidate& answer : samples.pool) {
+    result.pool.push_back(cut(answer, limit));
+    result.ledger.generated_tokens += result.pool.back().sums.tokens;
+  }
+  if (task.prompts.contrast()) {
+    read_under_pair(task, result.pool, result.ledger);
+  } else {
+    result.ledger.prompt_tokens = samples.ledger.prompt_tokens;
+    result.ledger.cached_tokens = samples.ledger.cached_tokens;
+  }
+  for (Candidate& answer : result.pool) answer.rank = answer.score = score(answer.sums, steer);
+  result.selected = best_index(result.pool);
+  return result;
+}
+
+}  // namespace
+
+Settings without_contexts(Settings settings) {
+  settings.steer = 0;
+  settings.contexts = "none";
+  settings.positive = settings.negative = "";
+  settings.joiner = " ";
+  return settings;
+}
+
+std::vector<SearchResult> rerank(const Task& task, const Settings& settings,
+                                 std::span<const Ranking> rankings) {
+  CB_CHECK(!task.prompts.contrast() && settings.method == Method::BestOfN);
+  const auto start = Clock::now();
+  const SearchResult samples = sample_answers(task, settings, {});
+  const double sampling = seconds_since(start);
+  std::vector<SearchResult> results;
+  for (const Ranking& ranking : rankings) {
+    const auto begin = Clock::now();
+    const Task own = {task.engine, ranking.prompts, task.seed, task.question, task.cancellation};
+    results.push_back(rank_samples(own, settings, samples, ranking.steer));
+    results.back().ledger.seconds = sampling + seconds_since(begin);
+  }
+  return results;
+}
+
+}  // namespace counterbeam
