@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "support/allocation_watch.h"
 #include "text/tokenizer.h"
 
 namespace counterbeam {
@@ -157,6 +158,27 @@ TEST(BadTokenizer, EveryFileGetsItsMessage) {
       EXPECT_NE(message.find(one.fragment), message.npos) << message << "\n" << one.json;
       EXPECT_EQ(error.kind(), ErrorKind::BadInput);
     }
+  }
+}
+
+// A file cannot ask for more memory than its own size justifies.
+TEST(BadTokenizer, MemoryStaysWithinTheFileAnd64MiB) {
+  auto cases = bad_files();
+  cases.push_back({model(R"({"type":"BPE","vocab":{"a":2147483646},"merges":[]})"), ""});
+  cases.push_back({model(R"({"type":"BPE","vocab":{"a":99999999999999},"merges":[]})"), ""});
+  cases.push_back({with(R"("added_tokens":[{"id":2147483646,"content":"x","special":true}])"), ""});
+  cases.push_back({with(R"x("pre_tokenizer":{"type":"Split","behavior":"Isolated","invert":false,
+                            "pattern":{"Regex":"(((a{1000}){1000}){1000})"}})x"),
+                   ""});
+  cases.push_back({"{\"model\":" + std::string(1 << 20, '{'), ""});
+  for (const BadTokenizer& one : cases) {
+    const std::size_t peak = testing::peak_allocation([&] {
+      try {
+        Tokenizer::parse(one.json, "tokenizer.json", "", "");
+      } catch (const Error&) {
+      }
+    });
+    EXPECT_LT(peak, one.json.size() + (std::size_t{64} << 20)) << one.json.substr(0, 200);
   }
 }
 

@@ -1,0 +1,1 @@
+#include "support/allocation_operators.h"
