@@ -29,6 +29,14 @@ std::int32_t Numbers::next_signed() {
   return value % 2 ? -half - 1 : half;
 }
 
+std::string loose_name(std::string_view name) {
+  std::string key;
+  for (const char c : name)
+    if (c != ' ' && c != '-' && c != '_')
+      key += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  return key;
+}
+
 const std::uint8_t* categories() {
   static const std::vector<std::uint8_t> table = [] {
     std::vector<std::uint8_t> unpacked;
@@ -171,10 +179,7 @@ constexpr std::pair<std::string_view, std::string_view> kLongNames[] = {
 }  // namespace
 
 std::optional<CategorySet> category_set(std::string_view name) {
-  std::string key;
-  for (const char c : name)
-    if (c != ' ' && c != '-' && c != '_')
-      key += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  std::string key = unicode_data::loose_name(name);
   for (const auto& [longer, shorter] : kLongNames)
     if (key == longer) key = shorter;
   for (const CategoryName& entry : kShortNames)

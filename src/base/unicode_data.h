@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
 
 namespace counterbeam::unicode_data {
 
@@ -21,6 +23,9 @@ struct NamedRuns {
   const char* runs;  // gap, length
 };
 extern const std::span<const NamedRuns> kNamedRuns;
+
+// A name as names are compared: lower case, without spaces, hyphens and underscores.
+std::string loose_name(std::string_view name);
 
 // Reads the numbers of one table in order.
 class Numbers {

@@ -68,10 +68,7 @@ std::optional<PointSet> posix_set(std::string_view name) {
 
 std::optional<PointSet> named_set(std::string_view name) {
   if (const auto categories = category_set(name)) return PointSet::of_categories(*categories);
-  std::string key;
-  for (const char c : name)
-    if (c != ' ' && c != '-' && c != '_')
-      key += c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c;
+  const std::string key = unicode_data::loose_name(name);
   if (key == "any") return PointSet{{0, kLastPoint}};
   if (key == "whitespace" || key == "wspace") return PointSet::white_space();
   if (auto set = posix_set(key)) return set;
