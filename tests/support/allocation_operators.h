@@ -15,6 +15,17 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return counterbeam::testing::counted_new(size, static_cast<std::size_t>(alignment));
 }
+// std::stable_sort takes its buffer this way.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  try {
+    return counterbeam::testing::counted_new(size, 1);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  counterbeam::testing::counted_delete(memory);
+}
 void operator delete(void* memory) noexcept {
   counterbeam::testing::counted_delete(memory);
 }
