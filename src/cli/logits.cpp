@@ -1,6 +1,7 @@
 // `logits`: token ids in, the model's logits after each of them out, as a .npy file.
 #include "base/error.h"
 #include "base/json.h"
+#include "base/log.h"
 #include "cli/command.h"
 #include "cli/engine_options.h"
 #include "model/hub.h"
@@ -31,6 +32,10 @@ void run(const Options& options, const Globals& globals) {
   const std::vector<TokenId> ids = read_ids(options.ids);
   const auto engine =
       LocalEngine::load(find_model_or_shipped(globals.model), engine_options(globals));
+  Log log(globals.quiet);
+  for (const std::string& name : engine->unexpected_tensors()) {
+    log.warning("{}: this model has no use for tensor {}", globals.model, name);
+  }
   const int vocab = engine->info().vocab_size;
   NpyWriter file(options.out, static_cast<std::int64_t>(ids.size()), vocab);
   engine->logits(ids, [&](int, std::span<const float> row) { file.row(row); });

@@ -78,9 +78,11 @@ TensorView RandomWeights::get(const std::string& name, const Shape& shape) {
       is_matrix ? std::sqrt(3.0f / static_cast<float>(shape[1])) : (is_norm ? 0.2f : 0.5f);
   const float offset = is_norm ? 0.5f : 0.0f;
   std::vector<float> values(static_cast<std::size_t>(shape.elements()));
-  for (float& value : values) {
-    value = offset + scale * block_[offset_];
-    if (++offset_ == block_.size()) offset_ = 0;
+  for (std::size_t done = 0; done < values.size();) {
+    const std::size_t count = std::min(block_.size() - offset_, values.size() - done);
+    for (std::size_t i = 0; i < count; ++i) values[done + i] = offset + scale * block_[offset_ + i];
+    done += count;
+    offset_ = (offset_ + count) % block_.size();
   }
   tensors_.push_back(Tensor::from_f32(values, dtype_, shape));
   return tensors_.back().view();

@@ -125,15 +125,15 @@ TEST_P(MemoryTest, EverythingIsGivenBack) {
 
 TEST_P(MemoryTest, ALongPromptDoesNotHoldUpOthers) {
   ModelConfig wide = config();
-  wide.max_positions = 8000;
+  wide.max_positions = 3000;
   auto engine = tiny_engine(
-      wide, {.cache_size = {400, 20}, .step_rows = 64, .rows_beside_draws = 8, .kept_prefixes = 0});
+      wide, {.cache_size = {200, 20}, .step_rows = 64, .rows_beside_draws = 8, .kept_prefixes = 0});
   Sequence quick = open_one(*engine, some_tokens(5, 1));
   std::atomic<bool> long_done = false;
   std::atomic<bool> started = false;
   std::thread reader([&] {
     started = true;
-    open_one(*engine, some_tokens(6000, 2));
+    open_one(*engine, some_tokens(2500, 2));
     long_done = true;
   });
   while (!started) std::this_thread::yield();
