@@ -21,8 +21,7 @@ ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+-"
 CATEGORIES = ("Cn Cc Cf Co Cs Ll Lm Lo Lt Lu Mc Me Mn Nd Nl No Pc Pd Pe Pf Pi Po Ps Sc Sk Sm So "
               "Zl Zp Zs").split()
 PROPERTIES = {"Alphabetic Alpha": "Lu Ll Lt Lm Lo Nl", "Lowercase Lower": "Ll", "Uppercase Upper": "Lu",
-              "Ideographic Ideo": "", "Emoji": "", "Emoji_Presentation EPres": "",
-              "Extended_Pictographic ExtPict": ""}
+              "Ideographic Ideo": "", "Emoji": "", "Emoji_Presentation EPres": ""}
 COMPOSES, EXCLUDED, COMPATIBILITY = 0, 1, 2
 
 
@@ -72,6 +71,10 @@ def named_runs():
         has = regex.compile(r"\p{%s}" % names.split()[0]).match
         rows.append((names, [c for c in range(0x110000) if ucd.category(chr(c)) in categories.split() or
                              ucd.category(chr(c)) != "Cn" and has(chr(c))]))
+    reserved = [*range(0x1F000, 0x1FB00), *range(0x1FC00, 0x1FFFE)]  # for pictographs to come
+    rows.append(("Extended_Pictographic ExtPict", sorted(
+        {c for c in range(0x110000) if ages.is_extended_pictographic(chr(c))} |
+        {c for c in reserved if ucd.category(chr(c)) == "Cn"})))
     return [(" ".join(dict.fromkeys(names.lower().replace("_", "").split())), runs(points))
             for names, points in rows]
 
