@@ -86,7 +86,8 @@ Runs unpack_runs(const char* packed) {
 }
 
 bool is_among(const Runs& runs, char32_t point) {
-  const auto after = std::upper_bound(runs.begin(), runs.end(), std::pair{point, static_cast<char32_t>(-1)});
+  const auto after =
+      std::upper_bound(runs.begin(), runs.end(), std::pair{point, static_cast<char32_t>(-1)});
   return after != runs.begin() && point < std::prev(after)->second;
 }
 
