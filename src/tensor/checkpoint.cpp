@@ -39,6 +39,7 @@ std::string weights_remedy(const fs::path& folder) {
                          shown);
     if (name.starts_with("adapter_model."))
       return fmt::format("{} is an adapter: merge it into its base model and save that", shown);
+    if (name == kSingle) return "download the checkpoint's other files too";
     if (name.ends_with(".safetensors"))
       remedy = fmt::format("{} is there but no {} names it: download that file too", shown, kIndex);
   }

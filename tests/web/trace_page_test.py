@@ -9,7 +9,7 @@ from selenium.webdriver.common.keys import Keys
 import browser as web
 
 QUESTION = "What is 17 + 4 * 6? </script><b>bold</b>"
-ASK = ("ask", QUESTION, "--max-tokens", "200", "--block", "6", "--temperature", "1.3", "--seed", "3")
+ASK = ("ask", QUESTION, "--max-tokens", "160", "--block", "4", "--seed", "3")
 
 
 class TracePage(unittest.TestCase):
