@@ -6,7 +6,7 @@ ASAN_TESTS ?= base tensor text backend cache model engine search theory eval cli
 TSAN_TESTS ?= base cache engine search eval
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-web fuzz-smoke bench format check-format clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web fuzz-smoke bench format check-format clean
 
 help:
 	@echo 'make demo        build, and show what Counterbeam does on the model that ships'
@@ -14,6 +14,7 @@ help:
 	@echo 'make build       build build/release/counterbeam alone'
 	@echo 'make bench       build and run the benchmarks'
 	@echo 'make test-asan   the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
+	@echo 'make test-install  install, and build and run the example against it'
 	@echo 'make test-web    the pages, in a real Chromium'
 	@echo 'make fuzz-smoke  every fuzz target for SECONDS=$(SECONDS)'
 	@echo 'make format      clang-format everything (check-format: complain only)'
@@ -42,6 +43,15 @@ test-asan test-tsan: test-%: setup
 	@for room in $(TESTS_$*); do echo "== $$room under $*"; build/$*/tests/test_$$room --gtest_brief=1 || exit 1; done
 TESTS_asan = $(ASAN_TESTS)
 TESTS_tsan = $(TSAN_TESTS)
+
+# The example builds against an installed copy and answers.
+test-install: build
+	rm -rf build/installed build/example
+	cmake --install build/release --prefix build/installed > /dev/null
+	cmake -S examples/ask -B build/example -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/installed
+	cmake --build build/example
+	build/example/ask build/installed/share/counterbeam/models/tiny-dense 'Compute 12 + 3 * 7.' | grep -F 'boxed{33}'
+	build/installed/bin/counterbeam ask 'Compute 12 + 3 * 7.' -q --steer 0.7 | grep -F 'boxed{33}'
 
 test-web: build
 	@tools/setup web

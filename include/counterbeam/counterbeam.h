@@ -1,7 +1,7 @@
 // Counterbeam's public interface: load a model, ask it, score an answer.
 //
 //     auto model = counterbeam::LanguageModel::load("models/tiny-dense");
-//     std::cout << model.ask("What is 3 * (4 + 5)?").text << "\n";
+//     std::cout << model.ask("Compute 12 + 3 * 7.").text << "\n";
 //
 // Bad input and failed I/O throw std::runtime_error with a message that says what is wrong, where,
 // and what to do. A model may be asked from many threads at once; the engine batches what they ask.

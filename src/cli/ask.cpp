@@ -120,11 +120,11 @@ void add_ask(CLI::App& app, const Globals& globals) {
   options->method.add_to(*command);
   command->footer(
       "Examples:\n"
-      "  counterbeam ask 'What is 7 * (3 + 4)?'\n"
+      "  counterbeam ask 'Compute 12 + 3 * 7.'\n"
       "  counterbeam ask --method beam --beams 24 --model "
       "Qwen/Qwen2.5-7B-Instruct - < "
       "question.txt\n"
-      "  counterbeam ask --steer 0.7 --trace tree.html 'What is 7 * (3 + 4)?'");
+      "  counterbeam ask --steer 0.7 --trace tree.html 'Compute 12 + 3 * 7.'");
   command->callback([options, &globals] { run(*options, globals); });
 }
 

@@ -14,7 +14,11 @@ SYSTEM = {
 CHOICE_HEAD = ("Answer the following multiple choice question. The last line of your response should be of the following "
                "format: '\\boxed{$LETTER}' (without quotes) where LETTER is one of ABCD (ex. '\\boxed{A}'). Think step by "
                "step before answering.")
-TEMPLATE = """{%- for message in messages %}
+# Without a system message the one of the mathematics task stands, so that a bare question is answered too.
+TEMPLATE = """{%- if messages[0]['role'] != 'system' %}
+    {{- '<|im_start|>system\\n' + '""" + SYSTEM["math"].replace("\\", "\\\\") + """' + '<|im_end|>\\n' }}
+{%- endif %}
+{%- for message in messages %}
     {{- '<|im_start|>' + message['role'] + '\\n' + message['content'] + '<|im_end|>\\n' }}
 {%- endfor %}
 {%- if add_generation_prompt %}
