@@ -211,8 +211,9 @@ TEST(Schedules, AThousandRandomOnesGiveTheSameBitsAsEachRequestAlone) {
   const Tally attention = run_schedules(tiny_attention(), 20, 25, "reference", 1);
   const Tally recurrent = run_schedules(tiny_recurrent(), 20, 25, "reference", 1);
   EXPECT_EQ(attention.schedules + recurrent.schedules, 1000);
-  EXPECT_GE(attention.dropped, 500);
-  EXPECT_GE(recurrent.dropped, 500);
+  // How often depends on how the threads meet; some 500 each in a usual run.
+  EXPECT_GE(attention.dropped, 100);
+  EXPECT_GE(recurrent.dropped, 100);
 }
 
 TEST(Schedules, TheCpuBackEndToo) {
