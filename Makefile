@@ -62,7 +62,7 @@ test-web: build
 fuzz-smoke: setup
 	@tools/setup check
 	cmake --preset fuzz
-	cmake --build build/fuzz -j $(JOBS)
+	cmake --build build/fuzz -j $(JOBS) --target fuzzers
 	tools/fuzz_smoke build/fuzz/fuzz $(SECONDS)
 
 bench: setup
