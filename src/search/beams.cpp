@@ -39,15 +39,6 @@ Beam Beam::fork() const {
   return copy;
 }
 
-Ledger& Ledger::operator+=(const Ledger& other) {
-  prompt_tokens += other.prompt_tokens;
-  cached_tokens += other.cached_tokens;
-  generated_tokens += other.generated_tokens;
-  scored_tokens += other.scored_tokens;
-  seconds += other.seconds;
-  return *this;
-}
-
 Beam open_beam(const Task& task, Ledger& ledger) {
   std::vector<std::vector<TokenId>> prompts = {task.prompts.base};
   if (task.prompts.contrast()) {

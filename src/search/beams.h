@@ -45,8 +45,6 @@ struct Ledger {
   std::int64_t generated_tokens = 0;  // sampled, over every candidate
   std::int64_t scored_tokens = 0;     // read under other prompts or re-read
   double seconds = 0;
-
-  Ledger& operator+=(const Ledger& other);
 };
 
 // What a search works with: the engine, the question's prompts and keys, and who may stop it.
