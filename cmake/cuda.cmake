@@ -1,0 +1,30 @@
+# Finds CUDA or leaves it out. Sets COUNTERBEAM_WITH_CUDA. The run time is linked statically and the
+# driver is looked up when it is first needed, so that the program runs on machines without either.
+set(COUNTERBEAM_WITH_CUDA OFF)
+if(NOT COUNTERBEAM_CUDA STREQUAL "OFF" AND NOT COUNTERBEAM_SANITIZE)
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    # Hopper with its own instructions (wgmma, bulk copies).
+    set(CMAKE_CUDA_ARCHITECTURES 90a)
+    enable_language(CUDA)
+    find_package(CUDAToolkit 12.4)
+    set(COUNTERBEAM_WITH_CUDA ${CUDAToolkit_FOUND})
+    if(CCACHE)
+      set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+    endif()
+    # CMake 3.25 does not know this flag of nvcc 13.
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION "-std=c++20")
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION "-std=c++20")
+    add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-Wall,-Wextra>"
+                        "$<$<COMPILE_LANGUAGE:CUDA>:--Werror=all-warnings>")
+  endif()
+  if(COUNTERBEAM_CUDA STREQUAL "ON" AND NOT COUNTERBEAM_WITH_CUDA)
+    message(FATAL_ERROR "COUNTERBEAM_CUDA is ON, but nvcc (CUDA 12.4 or newer) was not found")
+  endif()
+endif()
+if(COUNTERBEAM_WITH_CUDA)
+  message(STATUS "CUDA back end: ${CMAKE_CUDA_COMPILER_VERSION}")
+else()
+  message(STATUS "CUDA back end: left out")
+endif()

@@ -1,0 +1,143 @@
+// The launches of the CUDA back end. Every function puts kernels on a stream and returns at once;
+// none allocates or synchronises, and none reads the batch on the host beyond the counts in
+// DeviceBatch, so that a step can be captured in a graph and replayed over other rows.
+//
+// Row invariance: what a kernel computes for a row depends on that row and its own sequence alone,
+// never on the number of rows, on padding, or on how the rows were cut into batches.
+//
+// Activations are bf16 matrices (Matrix with 2-byte elements) on the device, rows 16-byte aligned.
+#pragma once
+
+#include <cuda_bf16.h>
+#include <cuda_runtime_api.h>
+
+#include "backend/shapes.h"
+
+namespace counterbeam::cuda {
+
+using Bf16 = __nv_bfloat16;
+
+// The rows of a step. The arrays stay at the same device addresses for the life of the back end;
+// the counts are those a step is launched with, rounded up to a bucket: rows from the real count on
+// are padding, with position -1, and kernels leave them alone (or write anything to their outputs).
+struct DeviceSegment {
+  int first_row, rows;  // rows 0: padding
+  int position;         // of the first row
+  int first_page;       // where its page ids begin in DeviceBatch::pages
+  int state;
+};
+
+struct DeviceBatch {
+  const int* ids;                 // [rows]
+  const int* row_segment;         // [rows], of real rows
+  const int* row_position;        // [rows]; -1: padding
+  const DeviceSegment* segments;  // [segment_count]
+  const int* pages;
+  int rows = 0;
+  int segment_count = 0;
+  int longest_segment = 0;  // bound on DeviceSegment::rows
+  int longest_context = 0;  // bound on position + rows of any segment
+};
+
+// Keys and values: two arrays [layers][pages][heads][kPageTokens][head_dim].
+struct KvView {
+  Bf16* keys;
+  Bf16* values;
+  KvShape shape;
+  int pages;
+};
+
+// Recurrent states: per slot, per layer, [conv_width - 1][conv_channels] then
+// [value_heads][key_dim][value_dim], float32.
+struct StateView {
+  float* slots;
+  StateShape shape;
+  std::size_t conv_floats() const {
+    return std::size_t(shape.conv_width - 1) * std::size_t(shape.conv_channels());
+  }
+  std::size_t memory_floats() const {
+    return std::size_t(shape.value_heads) * std::size_t(shape.key_dim) *
+           std::size_t(shape.value_dim);
+  }
+  std::size_t slot_floats() const {
+    return std::size_t(shape.layers) * (conv_floats() + memory_floats());
+  }
+};
+
+// rows.cu
+void embed(cudaStream_t stream, Matrix out, const Bf16* table, int table_stride,
+           const DeviceBatch& batch);
+void rms_norm(cudaStream_t stream, Matrix out, Matrix x, const float* weight, int size, float eps,
+              bool zero_centred);
+void silu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up);
+void sigmoid_gate(cudaStream_t stream, Matrix out, Matrix gate);
+void split_heads(cudaStream_t stream, Matrix first, Matrix second, Matrix x, int heads);
+void gather(cudaStream_t stream, Matrix out, Matrix x, const int* rows);  // rows on the device
+void gated_norm(cudaStream_t stream, Matrix out, Matrix x, Matrix gate, const float* weight,
+                int size, float eps);
+
+// attention.cu
+struct DeviceRope {
+  const float* inverse_frequency;  // [half], on the device
+  int half;
+  float scale;
+};
+void rope(cudaStream_t stream, Matrix x, int heads, const DeviceRope& rope,
+          const DeviceBatch& batch);
+void store_kv(cudaStream_t stream, const KvView& kv, int layer, Matrix k, Matrix v,
+              const DeviceBatch& batch);
+// The three above in one launch: q and k are rotated in place, k and v stored.
+void rope_and_store(cudaStream_t stream, Matrix q, Matrix k, Matrix v, int heads,
+                    const DeviceRope& rope, const KvView& kv, int layer, const DeviceBatch& batch);
+// `workspace`: attention_workspace() bytes, whose contents mean nothing between launches.
+std::size_t attention_workspace(int rows, int heads, int head_dim, int longest_context);
+void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int layer, int heads,
+               float scale, int window, const DeviceBatch& batch, void* workspace);
+void copy_page(cudaStream_t stream, const KvView& kv, int from, int to, int tokens);
+
+// delta_net.cu
+void causal_conv(cudaStream_t stream, Matrix out, Matrix x, const float* weight,
+                 const StateView& states, int layer, const DeviceBatch& batch);
+struct DeltaInputs {
+  Matrix qkv, beta, decay;
+  const float* a_log;
+  const float* dt_bias;
+};
+std::size_t delta_net_workspace(int rows, int segments, const StateShape& shape);
+void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const StateView& states,
+               int layer, const DeviceBatch& batch, void* workspace);
+
+// head.cu
+struct DeviceJob {
+  int row;      // of the logits; -1: padding
+  int given;    // >= 0: score this token
+  int follows;  // >= 0: score the token that this job of the same launch draws
+  float temperature, top_p;
+  int top_k;
+  int vocab_limit;  // > 0: only ids below are drawn
+  int first_mix, mixes;  // of DeviceMix; 0 mixes: draw from `row`
+  float plausibility;
+  double uniform;  // of the job's key, made on the host
+};
+struct DeviceMix {
+  int row;
+  float weight;
+};
+struct DeviceResult {
+  int token;
+  float logprob, drawn_logprob;
+  int finite;
+};
+// What the jobs of a launch have in common, so that a graph captured for one kind serves it alone.
+struct HeadKind {
+  bool filtered = false;  // some job has top_k or top_p
+  bool mixed = false;     // some job has mixes
+};
+std::size_t head_workspace(int rows, int jobs, int vocab, HeadKind kind);
+// `logits`: float32 [rows][stride]. Results of jobs that follow a job that is not finite are not
+// finite either.
+void head_jobs(cudaStream_t stream, const float* logits, int rows, int stride, int vocab,
+               const DeviceJob* jobs, int job_count, const DeviceMix* mixes, HeadKind kind,
+               DeviceResult* results, void* workspace);
+
+}  // namespace counterbeam::cuda

@@ -1,0 +1,41 @@
+// How kernels are launched: each may begin while its predecessor ends (programmatic dependent
+// launch). A kernel calls wait_for_predecessor() before it touches anything but weights, and every
+// thread block calls let_successor_start() as early as it likes.
+#pragma once
+
+#include <cuda_runtime.h>
+
+namespace counterbeam::cuda {
+
+// Throws Error where a call did not succeed.
+void check(cudaError_t status, const char* what);
+
+#ifdef __CUDACC__
+
+__device__ __forceinline__ void wait_for_predecessor() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}
+
+__device__ __forceinline__ void let_successor_start() {
+  asm volatile("griddepcontrol.launch_dependents;");
+}
+
+template <typename... Parameters, typename... Arguments>
+void launch(cudaStream_t stream, const char* name, void (*kernel)(Parameters...), dim3 grid,
+            dim3 block, std::size_t shared_bytes, Arguments... arguments) {
+  cudaLaunchConfig_t config{};
+  config.gridDim = grid;
+  config.blockDim = block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = stream;
+  cudaLaunchAttribute attribute{};
+  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attribute.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), name);
+}
+
+#endif
+
+}  // namespace counterbeam::cuda

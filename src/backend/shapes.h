@@ -1,0 +1,39 @@
+// The plain shapes that models, caches and kernels speak of; no more than a device compiler reads.
+#pragma once
+
+#include <cstddef>
+
+namespace counterbeam {
+
+// [rows, width] of the arena, possibly a slice of columns of a wider one.
+struct Matrix {
+  void* data = nullptr;
+  int rows = 0;
+  int width = 0;
+  int stride = 0;  // elements from one row to the next
+
+  // Columns [first, first + count). REQUIRES the back end's activations to be `bytes` wide.
+  Matrix columns(int first, int count, int bytes) const {
+    return {static_cast<std::byte*>(data) + std::ptrdiff_t{first} * bytes, rows, count, stride};
+  }
+};
+
+struct KvShape {
+  int layers = 0;  // layers that keep keys and values
+  int heads = 0;   // key and value heads
+  int head_dim = 0;
+};
+
+struct StateShape {
+  int layers = 0;  // recurrent layers
+  int key_heads = 0;
+  int value_heads = 0;
+  int key_dim = 0;     // per head
+  int value_dim = 0;   // per head
+  int conv_width = 0;  // taps of the causal convolution; the last conv_width - 1 inputs are kept
+  int conv_channels() const { return 2 * key_heads * key_dim + value_heads * value_dim; }
+};
+
+inline constexpr int kPageTokens = 32;
+
+}  // namespace counterbeam
