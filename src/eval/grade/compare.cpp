@@ -1,6 +1,8 @@
 #include "eval/grade/compare.h"
 
 #include <algorithm>
+#include <cctype>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -109,6 +111,7 @@ class Comparison {
                    b = with_letter(pred, is_measured(gold));
     if (!compatible(a.unit, b.unit)) return false;
     if (a.percent != b.percent) {  // 50% is 50 or 0.5; 0.5 is 50% and never 50
+      if (!is_bare(a.percent ? b.unit : a.unit)) return false;  // nor 50 dollars
       const Tree& with = a.percent ? a.value : b.value;
       const Tree& without = a.percent ? b.value : a.value;
       return same(with, without) || same(scaled(with, ratio(1, 100)), without);
@@ -345,29 +348,43 @@ struct Readings {
   std::optional<Tree> decimal_comma;  // 1,5 is one and a half
 };
 
+bool is_list(const std::optional<Tree>& tree) {
+  return tree && ((*tree)->kind == Kind::List || (*tree)->kind == Kind::Set);
+}
+
+// 0,111 and 1000,99 and 12,50 with a point for the comma; not 1,2, which is a list, nor 1,234.
+std::optional<std::string> with_point(const std::string& text) {
+  const std::size_t start = text.starts_with('-') ? 1 : 0, comma = text.find(',');
+  if (comma == text.npos || comma == start || comma + 1 == text.size()) return std::nullopt;
+  std::string point = text;
+  point[comma] = '.';
+  if (point.find_first_not_of("0123456789.", start) != point.npos ||
+      point.find('.') != point.rfind('.'))
+    return std::nullopt;
+  const std::size_t before = comma - start, behind = text.size() - comma - 1;
+  const bool sure = (before == 1 && text[start] == '0') || before > 3;
+  return sure || (behind > 1 && behind != 3) ? std::optional(point) : std::nullopt;
+}
+
+// "1,000" and "1,05": no list is written like that.
+bool is_padded(const std::string& text) {
+  for (std::size_t i = 0; i + 2 < text.size(); ++i)
+    if (text[i] == ',' && text[i + 1] == '0' &&
+        std::isdigit(static_cast<unsigned char>(text[i + 2])))
+      return true;
+  return false;
+}
+
 Readings read(const std::string& text) {
   Readings r;
   r.usual = parse(text, Commas::Thousands);
-  if (text.find(',') == std::string::npos) return r;
-  r.as_list = parse(text, Commas::List);
-  std::size_t commas = 0, at = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == ',')
-      ++commas, at = i;
-    else if ((c < '0' || c > '9') && !(c == '-' && i == 0))
-      return r;
-  }
-  if (commas == 1 && at > 0 && at + 1 < text.size()) {
-    std::string point = text;
-    point[at] = '.';
-    r.decimal_comma = parse(point, Commas::List);
-  }
+  if (text.find(',') == text.npos) return r;
+  if (const auto point = with_point(text)) r.decimal_comma = parse(*point, Commas::List);
+  if (!is_padded(text))
+    r.as_list = parse(text, Commas::List);
+  else if (is_list(r.usual))
+    r.usual = std::nullopt;
   return r;
-}
-
-bool is_list(const std::optional<Tree>& tree) {
-  return tree && ((*tree)->kind == Kind::List || (*tree)->kind == Kind::Set);
 }
 
 bool is_decimal(const std::optional<Tree>& tree) {
@@ -388,6 +405,17 @@ bool same_mathematics(const std::string& gold, const std::string& pred) {
   return is_decimal(a.usual) && same(a.usual, b.decimal_comma);
 }
 
+// What is said in words where others write a sign.
+std::string by_convention(std::string text) {
+  static const std::map<std::string, std::string> kSigns = {
+      {"allrealnumbers", "\\mathbb{R}"}, {"allreals", "\\mathbb{R}"},
+      {"emptyset", "\\emptyset"},        {"nosolution", "\\emptyset"},
+      {"nosolutions", "\\emptyset"},     {"norealsolution", "\\emptyset"},
+      {"norealsolutions", "\\emptyset"}, {"doesnotexist", "\\text{DNE}"}};
+  const auto sign = kSigns.find(folded_text(text));
+  return sign == kSigns.end() ? std::move(text) : sign->second;
+}
+
 bool same_words(const std::string& gold, const std::string& pred) {
   if (bare_text(gold) == bare_text(pred)) return !bare_text(gold).empty();
   if (!is_wordy(gold) && !is_wordy(pred)) return false;
@@ -404,7 +432,8 @@ bool same_words(const std::string& gold, const std::string& pred) {
 }  // namespace
 
 bool same_answer(std::string_view gold, std::string_view pred) {
-  const std::string a = plain_spelling(gold), b = plain_spelling(pred);
+  const std::string a = by_convention(plain_spelling(gold)),
+                    b = by_convention(plain_spelling(pred));
   if (same_words(a, b)) return true;
   try {
     return same_mathematics(a, b);

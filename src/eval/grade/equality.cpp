@@ -1,5 +1,8 @@
 #include "eval/grade/equality.h"
 
+#include <algorithm>
+#include <initializer_list>
+
 #include "eval/grade/evaluate.h"
 #include "eval/grade/normal_form.h"
 
@@ -7,7 +10,7 @@ namespace counterbeam::grade {
 namespace {
 
 constexpr unsigned kLow = 160, kHigh = 320;  // bits
-constexpr int kPoints = 4;                   // two positive, two of either sign
+constexpr int kWholePoints = 16;
 constexpr long kVanishing = 60;  // bits a true zero gains, at least, between kLow and kHigh
 
 bool is_real(const Complex& z) {
@@ -19,8 +22,8 @@ enum class Outcome { Same, Different, Unknown };
 // Compares f(values of a) with f(values of b) at one point. A difference of equal values shrinks
 // with the precision; a true one stays.
 template <typename Difference>
-Outcome compare_at(int point, bool signs, Budget& budget, Difference&& difference) {
-  Evaluator low(kLow, point, signs, budget), high(kHigh, point, signs, budget);
+Outcome compare_at(Point point, Budget& budget, Difference&& difference) {
+  Evaluator low(kLow, point, budget), high(kHigh, point, budget);
   long scale_low = 0, scale_high = 0;
   const auto d_low = difference(low, scale_low);
   const auto d_high = difference(high, scale_high);
@@ -32,22 +35,62 @@ Outcome compare_at(int point, bool signs, Budget& budget, Difference&& differenc
   return vanishing ? Outcome::Same : Outcome::Different;
 }
 
+bool calls(const Tree& tree, std::initializer_list<std::string_view> names) {
+  const bool here =
+      tree->kind == Kind::Call && std::find(names.begin(), names.end(), tree->name) != names.end();
+  return here || std::any_of(tree->args.begin(), tree->args.end(),
+                             [&](const Tree& arg) { return calls(arg, names); });
+}
+
+bool has_root(const Tree& tree) {
+  const bool here = tree->kind == Kind::Pow && tree->args[1]->kind == Kind::Number &&
+                    !is_integer(tree->args[1]->number);
+  return here || std::any_of(tree->args.begin(), tree->args.end(), has_root);
+}
+
+// A sum or product whose ends are not numbers.
+bool has_open_series(const Tree& tree) {
+  const bool here = tree->kind == Kind::Call && (tree->name == "sum" || tree->name == "prod") &&
+                    !(free_symbols(tree->args[1]).empty() && free_symbols(tree->args[2]).empty());
+  return here || std::any_of(tree->args.begin(), tree->args.end(), has_open_series);
+}
+
+// Functions with a kink or a step agree with smooth ones on whole stretches, so they are asked far
+// and near; those of whole numbers are asked there.
+std::vector<Point> points_for(const Tree& tree) {
+  std::vector<Point> points;
+  const auto add = [&](Point::Draw draw, int from, int to) {
+    for (int number = from; number < to; ++number) points.push_back({number, draw});
+  };
+  if (free_symbols(tree).empty()) return {Point{}};
+  if (calls(tree, {"factorial", "binom", "gcd", "lcm", "mod"}) || has_open_series(tree)) {
+    add(Point::Draw::Whole, 0, kWholePoints);
+    return points;
+  }
+  add(Point::Draw::Positive, 0, 2);
+  add(Point::Draw::Signed, 2, 4);
+  const bool steps = calls(tree, {"floor", "ceil"});
+  if (steps || has_root(tree) || calls(tree, {"abs", "max", "min"}))
+    add(Point::Draw::Wide, 0, kWidePoints);
+  if (steps) add(Point::Draw::Whole, 0, kWholePoints);
+  return points;
+}
+
 bool same_at_points(const Tree& a, const Tree& b, Budget& budget, Branch branch) {
-  const bool constant = free_symbols(a).empty() && free_symbols(b).empty();
   int shown = 0;
-  for (int point = 0; point < (constant ? 1 : kPoints); ++point) {
-    const bool signs = point >= kPoints / 2;
+  for (const Point& point : points_for(difference(a, b))) {
     bool real = true;
     const Outcome outcome =
-        compare_at(point, signs, budget, [&](Evaluator& at, long& scale) -> MaybeComplex {
+        compare_at(point, budget, [&](Evaluator& at, long& scale) -> MaybeComplex {
           const auto x = at.value(a), y = at.value(b);
           if (!x || !y) return std::nullopt;
-          real = is_real(*x) && is_real(*y);
+          real = is_real(*x) && is_real(*y) && !at.left_the_reals();
           scale = std::max(exponent_of(*x), exponent_of(*y));
           return at.arithmetic().subtract(*x, *y);
         });
     if (outcome == Outcome::Same) ++shown;
-    if (outcome == Outcome::Different && (!signs || real || branch == Branch::Principal))
+    const bool positive = point.draw == Point::Draw::Positive || point.draw == Point::Draw::Whole;
+    if (outcome == Outcome::Different && (positive || real || branch == Branch::Principal))
       return false;
   }
   return shown > 0;
@@ -85,8 +128,8 @@ bool same_up_to_factor(const Tree& a, const Tree& b, Budget& budget, int& sign) 
   // a(p) b(q) = a(q) b(p) for random points p, q.
   for (int point = 0; point < 2; ++point) {
     const Outcome outcome =
-        compare_at(point, false, budget, [&](Evaluator& at, long& scale) -> MaybeComplex {
-          Evaluator other(at.arithmetic().precision(), point + 10, false, budget);
+        compare_at({point}, budget, [&](Evaluator& at, long& scale) -> MaybeComplex {
+          Evaluator other(at.arithmetic().precision(), {point + 10}, budget);
           const auto ap = at.value(a), bp = at.value(b), aq = other.value(a), bq = other.value(b);
           if (!ap || !bp || !aq || !bq) return std::nullopt;
           const auto left = at.arithmetic().multiply(*ap, *bq),
@@ -110,7 +153,7 @@ bool long_decimal_of(const Tree& decimal, const Tree& value, Budget& budget) {
   if (first == std::string::npos) return false;
   const std::size_t significant = literal.size() - first - (first < point ? 1 : 0);
   if (significant < 12) return false;
-  Evaluator at(kLow, 0, false, budget);
+  Evaluator at(kLow, {}, budget);
   if (!free_symbols(value).empty()) return false;
   const auto v = at.value(value);
   if (!v || !is_real(*v)) return false;
@@ -121,7 +164,7 @@ bool long_decimal_of(const Tree& decimal, const Tree& value, Budget& budget) {
 
 std::optional<double> approximate(const Tree& tree, Budget& budget) {
   if (!free_symbols(tree).empty()) return std::nullopt;
-  Evaluator at(kLow, 0, false, budget);
+  Evaluator at(kLow, {}, budget);
   const auto v = at.value(tree);
   if (!v || !is_real(*v)) return std::nullopt;
   return v->re.get_d();

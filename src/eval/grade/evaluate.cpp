@@ -24,8 +24,8 @@ const Rational* rational(const Tree& tree) {
 
 }  // namespace
 
-Evaluator::Evaluator(unsigned precision, int point, bool signs, Budget& budget)
-    : math_(precision), point_(point), signs_(signs), budget_(budget) {
+Evaluator::Evaluator(unsigned precision, Point point, Budget& budget)
+    : math_(precision), point_(point), budget_(budget) {
   budget_.spend(kTranscendental);
 }
 
@@ -34,11 +34,19 @@ void Evaluator::set(const std::string& symbol, const Rational& value) {
 }
 
 Complex Evaluator::atom(const std::string& text) {
-  const DrawKey key{hash_text(text), static_cast<std::uint32_t>(point_), 0, 0, 0};
+  const int number = point_.number;
+  const DrawKey key{hash_text(text), static_cast<std::uint32_t>(number), 0, 0, 0};
   const auto draw = static_cast<long>(uniform_below(key, 1u << 20));
-  Rational value(draw + (1 << 18), 1 << 19);  // in [0.5, 2.5)
-  value.canonicalize();
-  if (signs_ && (point_ % 2 == 0 || draw % 2)) value = -value;  // all negative, then mixed
+  if (point_.draw == Point::Draw::Whole) return math_.complex(Rational(2 + draw % 30));
+  Rational value = ratio(draw + (1 << 18), 1 << 19);
+  if (point_.draw == Point::Draw::Signed && (number % 2 == 0 || draw % 2))
+    value = -value;  // all negative, then mixed
+  if (point_.draw == Point::Draw::Wide) {
+    value *= 1 << 3 * (number % 4);
+    const int kind = number / 4;  // positive, negative, mixed
+    if (kind == 2) value = Integer(value) + (draw % 4 < 2 ? ratio(1, 64) : ratio(63, 64));
+    if (kind == 1 || (kind == 2 && draw % 2)) value = -value;
+  }
   return math_.complex(value);
 }
 
@@ -104,13 +112,15 @@ MaybeComplex Evaluator::power(const Tree& base, const Tree& exponent) {
     budget_.spend(4);
     return math_.integer_power(*b, n);
   }
+  const bool negative = b->im == 0 && b->re < 0;
+  if (negative && r && r->get_den() % 2 == 0) left_the_reals_ = true;
   if (r && *r == Rational(1, 2)) return math_.sqrt(*b);
   if (zero) return r && *r > 0 ? b : std::nullopt;
   budget_.spend(2 * kTranscendental);
   const auto e = value(exponent);
   if (!e) return std::nullopt;
   // School mathematics takes the real root of a negative number where the root is odd.
-  if (r && b->im == 0 && b->re < 0 && r->get_den() % 2 != 0) {
+  if (r && negative && r->get_den() % 2 != 0) {
     const auto size = math_.power(math_.complex(Real(-b->re)), *e);
     if (!size || r->get_num() % 2 == 0) return size;
     return Complex{Real(-size->re), Real(-size->im)};
@@ -130,6 +140,7 @@ MaybeComplex Evaluator::call(const Tree& tree) {
   if (args.empty()) return std::nullopt;
   budget_.spend(2 * kTranscendental);
   if (name == "log") {
+    for (const Complex& z : args) left_the_reals_ |= z.im == 0 && z.re < 0;
     const auto top = math_.log(args[0]);
     if (!top || args.size() < 2) return top;
     const auto bottom = math_.log(args[1]);
@@ -212,8 +223,12 @@ MaybeComplex Evaluator::series(const Tree& tree) {
   const std::string& index = tree->args[0]->name;
   const auto low = value(tree->args[1]), high = value(tree->args[2]);
   const bool sum = tree->name == "sum";
-  const bool closed = low && high && tree->args[1]->kind == Kind::Number &&
-                      free_symbols(tree->args[2]).empty() && floor(low->re) == low->re &&
+  const bool ends_known =
+      point_.draw == Point::Draw::Whole ||
+      (tree->args[1]->kind == Kind::Number && free_symbols(tree->args[2]).empty());
+  // a_k is a symbol by itself here, not the k-th of many.
+  const bool subscripts = canonical(tree->args[3]).find('_') != std::string::npos;
+  const bool closed = low && high && ends_known && !subscripts && floor(low->re) == low->re &&
                       floor(high->re) == high->re && exponent_of(high->re) < 20;
   if (!closed) return atom(canonical(tree));
   const long from = low->re.get_si(), to = high->re.get_si();

@@ -12,10 +12,22 @@
 
 namespace counterbeam::grade {
 
+// Where symbols are put. Points of one draw differ by their number.
+struct Point {
+  enum class Draw {
+    Positive,  // in [0.5, 2.5)
+    Signed,    // the same, of either sign
+    Wide,      // kWidePoints of them: from 0.5 to 1280, of either sign, some close to whole numbers
+    Whole,     // 2 to 31
+  };
+  int number = 0;
+  Draw draw = Draw::Positive;
+};
+inline constexpr int kWidePoints = 12;
+
 class Evaluator {
  public:
-  // Points differ by `point`; `signs` lets symbols be negative.
-  Evaluator(unsigned precision, int point, bool signs, Budget& budget);
+  Evaluator(unsigned precision, Point point, Budget& budget);
 
   // Fixes a symbol, as a bound variable or the unknown of an inequality.
   void set(const std::string& symbol, const Rational& value);
@@ -24,6 +36,9 @@ class Evaluator {
   MaybeComplex value(const Tree& tree);
 
   const Arithmetic& arithmetic() const { return math_; }
+
+  // Whether a root or logarithm of a negative number was taken on the way.
+  bool left_the_reals() const { return left_the_reals_; }
 
  private:
   MaybeComplex power(const Tree& base, const Tree& exponent);
@@ -35,9 +50,9 @@ class Evaluator {
   Complex atom(const std::string& text);
 
   Arithmetic math_;
-  int point_;
-  bool signs_;
+  Point point_;
   Budget& budget_;
+  bool left_the_reals_ = false;
   std::map<std::string, Rational> bound_;
 };
 

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <initializer_list>
 
+#include "eval/grade/units.h"
+
 namespace counterbeam::grade {
 namespace {
 
@@ -184,7 +186,7 @@ class Lexer {
     }
     if (i < s.size() && s[i] == '.' && !(i + 1 < s.size() && s[i + 1] == '.')) {
       const bool digits_follow = i + 1 < s.size() && is_digit(s[i + 1]);
-      const bool repeats = s.substr(i + 1).starts_with("\\overline");
+      const bool repeats = mark_of_repetition(s, i + 1) > 0;
       ++i;
       if (digits_follow || repeats) {
         literal += '.';
@@ -193,7 +195,19 @@ class Lexer {
     }
     i = exponent(s, i, literal);
     push(TokenKind::Number, literal);
+    const std::size_t mark = mark_of_repetition(s, i);
+    if (mark > 0 && literal.find('.') != literal.npos)
+      push(TokenKind::Command, "overline"), i += mark;
     return i;
+  }
+
+  // 0.\overline{3}, 0.\bar{3}, 0.\dot{3}: the length of the command, 0 if there is none.
+  static std::size_t mark_of_repetition(std::string_view s, std::size_t i) {
+    for (const std::string_view mark : {"\\overline", "\\bar", "\\dot"})
+      if (s.substr(std::min(i, s.size())).starts_with(mark) &&
+          !(i + mark.size() < s.size() && is_letter(s[i + mark.size()])))
+        return mark.size();
+    return 0;
   }
 
   // "6.7e-5": only with the digits tight behind.
@@ -214,6 +228,22 @@ class Lexer {
     const Token& last = tokens_.back();
     return last.kind == TokenKind::Number || last.text == ")" || last.text == "]" ||
            last.text == "}" || last.text == "\\}";
+  }
+
+  // Behind a value, or a unit that is not finished: 10 m, 4\pi m, 3 m/s.
+  bool after_quantity() const {
+    if (after_value()) return true;
+    if (tokens_.empty()) return false;
+    const Token& last = tokens_.back();
+    const bool joins = last.text == "/" || last.text == "*";
+    if (joins && tokens_.size() > 1) return tokens_[tokens_.size() - 2].kind == TokenKind::Word;
+    return last.kind == TokenKind::Word || (last.kind == TokenKind::Symbol && last.text == "pi");
+  }
+
+  bool after_degrees() const {
+    const std::size_t n = tokens_.size();
+    return n > 0 && (tokens_[n - 1].text == "deg" ||
+                     (n > 1 && tokens_[n - 1].text == "}" && tokens_[n - 2].text == "deg"));
   }
 
   static std::string lower(std::string_view s) {
@@ -248,6 +278,13 @@ class Lexer {
     if (any_of(run, {"percent", "pct", "percentage"})) return push(TokenKind::Operator, "%");
     if (any_of(run, {"degrees", "degree"})) return push(TokenKind::Operator, "deg");
     if (run == "cup" || (run == "U" && after_value())) return push(TokenKind::Operator, "cup");
+    if (after_value() && any_of(run, {"AM", "PM", "am", "pm"}))
+      return push(TokenKind::Word, lower(run));
+    if (after_degrees() && (run == "C" || run == "F"))
+      return push(TokenKind::Word, run == "C" ? "celsius" : "fahrenheit");
+    if (prose && is_unit_letter(run) && after_quantity()) return push(TokenKind::Word, lower(run));
+    if (run == "to" && after_value()) return push(TokenKind::Word, run);
+    if (run == "cis") return push(TokenKind::Function, run);
     if (!prose && is_function(run) && run != "deg") return push(TokenKind::Function, run);
     if (run.size() == 1) return push(TokenKind::Symbol, run);
     const bool unit =
@@ -299,6 +336,8 @@ class Lexer {
         push(TokenKind::Operator, "'");
       else if (name != "angle" && name != "triangle")
         push(TokenKind::Symbol, name);
+      else if (name == "angle" && !tokens_.empty() && tokens_.back().text == "m")
+        tokens_.pop_back();  // m\angle A: its measure
     } else {
       const auto* found = std::find_if(std::begin(kOperators), std::end(kOperators),
                                        [&](const Renamed& r) { return r.from == name; });
@@ -378,6 +417,7 @@ class Lexer {
         spaced_ = true;
       return i + 1;
     }
+    if (s.substr(i, 3) == "...") return push(TokenKind::Junk, "..."), i + 3;
     if (c == '.') {
       if (s.find_first_not_of(" \n.$\\", i) == s.npos) return s.size();  // a closing full stop
       push(TokenKind::Junk, ".");

@@ -28,6 +28,7 @@ Tree joined(Kind kind, std::vector<Tree> parts, std::string name = "") {
 }  // namespace
 
 Tree Parser::statement() {
+  if (!in_.accept("=")) in_.accept("~=");  // "= 42" goes on from a formula that was left out
   Tree tree = list();
   if (!in_.is(TokenKind::End)) refuse("something is left over");
   return tree;
@@ -71,7 +72,7 @@ Tree Parser::relation() {
 
 Tree Parser::ratio() {
   std::vector<Tree> parts{set_expression()};
-  while (in_.accept(":")) parts.push_back(set_expression());
+  while (in_.accept(":") || in_.accept_word("to")) parts.push_back(set_expression());
   return with_unit(joined(Kind::Ratio, std::move(parts)));
 }
 
@@ -115,7 +116,7 @@ bool Parser::starts_factor() const {
     case TokenKind::Function:
       return true;
     case TokenKind::Command:
-      return t.text != "end";
+      return t.text != "end" && t.text != "choose";
     case TokenKind::Operator:
       if (t.text == "|") return bars_ == 0;
       return t.text == "(" || t.text == "[" || t.text == "{" || t.text == "\\{" ||
@@ -184,6 +185,10 @@ Tree Parser::postfix(Tree base) {
       } else {
         in_.next();
       }
+      base = make(Kind::Degree, {base});
+    } else if (in_.is("^") && in_.peek(1).kind == TokenKind::Symbol && in_.peek(1).text == "o") {
+      in_.next();
+      in_.next();
       base = make(Kind::Degree, {base});
     } else if (in_.accept("^")) {
       base = make(Kind::Pow, {base, script()});

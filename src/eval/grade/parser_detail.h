@@ -44,7 +44,9 @@ class Parser {
   Tree braces();
   Tree set_braces();
   Tree argument();
+  Tree repeating(const Token& start);
   Tree based(const Token& digits);
+  int base();
 
   void enter() {
     if (++depth_ > 60) refuse("nested too deeply");

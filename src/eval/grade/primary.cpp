@@ -11,8 +11,12 @@ bool plain_integer(const Token& token) {
          token.text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-Tree root_power(const Tree& base, const Rational& power) {
-  return make(Kind::Pow, {base, make_number(power)});
+// AB: two capital letters side by side.
+bool is_segment(const Tree& tree) {
+  return tree->kind == Kind::Mul && tree->args.size() == 2 &&
+         std::all_of(tree->args.begin(), tree->args.end(), [](const Tree& end) {
+           return end->kind == Kind::Symbol && end->name[0] >= 'A' && end->name[0] <= 'Z';
+         });
 }
 
 int base_word(const std::string& word) {
@@ -42,6 +46,12 @@ Tree Parser::primary() {
     default:
       refuse("an operand is missing");
   }
+  if (t.text == "(" && plain_integer(in_.peek(1)) && in_.is(")", 2) && in_.is("_", 3)) {
+    in_.next();
+    const Token digits = in_.next();
+    in_.next();
+    return based(digits);
+  }
   if (t.text == "(" || t.text == "[") return parenthesised();
   if (t.text == "{") return braces();
   if (t.text == "\\{") return set_braces();
@@ -60,24 +70,22 @@ Tree Parser::primary() {
   refuse("an operand is missing");
 }
 
+// The value of the literal `start` with the digits `period` behind it again and again:
+// 0.a(b) = 0.a + b / (10^|a| (10^|b| - 1)).
+Tree repeating_decimal(const std::string& start, const std::string& period) {
+  const std::size_t decimals = start.size() - start.find('.') - 1;
+  const auto shift = integer_power(10, static_cast<long>(decimals));
+  const auto nines = integer_power(10, static_cast<long>(period.size()));
+  const auto whole = parse_decimal(start), tail = parse_decimal(period);
+  if (!shift || !nines || !whole || !tail) refuse("too many digits");
+  return make_number(*whole + *tail / (*shift * (*nines - 1)));
+}
+
 Tree Parser::number() {
   const Token token = in_.next();
-  if (in_.is("_")) return based(token);
-  if (in_.is("overline") && token.text.find('.') != std::string::npos) {
-    in_.next();
-    in_.expect("{");
-    const Token digits = in_.next();
-    in_.expect("}");
-    if (!plain_integer(digits)) refuse("a strange repeating decimal");
-    // 0.a(b) = 0.a + b / (10^|a| (10^|b| - 1))
-    const std::size_t decimals = token.text.size() - token.text.find('.') - 1;
-    const auto shift = integer_power(10, static_cast<long>(decimals));
-    const auto period = integer_power(10, static_cast<long>(digits.text.size()));
-    const auto start = parse_decimal(token.text);
-    const auto tail = parse_decimal(digits.text);
-    if (!shift || !period || !start || !tail) refuse("too many digits");
-    return make_number(*start + *tail / (*shift * (*period - 1)));
-  }
+  const bool word = in_.is(TokenKind::Word) && in_.peek().text == "base";
+  if (in_.is("_") || word) return based(token);
+  if (const Tree value = repeating(token)) return value;
   const auto value = parse_decimal(token.text);
   if (!value) refuse("too many digits");
   const bool decimal = token.text.find('.') != std::string::npos;
@@ -104,24 +112,51 @@ Tree Parser::number() {
   return whole;
 }
 
-Tree Parser::based(const Token& digits) {
-  in_.next();
-  const bool group = in_.accept("{");
-  if (group && in_.is(TokenKind::Word)) {
-    if (in_.peek().text == "base") in_.next();
+// 0.\overline{3}, and 0.1666..., where the digits at the end were written often enough; null for
+// any other number.
+Tree Parser::repeating(const Token& start) {
+  if (start.text.find('.') == std::string::npos) return nullptr;
+  if (in_.accept("overline")) {
+    in_.expect("{");
+    const Token digits = in_.next();
+    in_.expect("}");
+    if (!plain_integer(digits)) refuse("a strange repeating decimal");
+    return repeating_decimal(start.text, digits.text);
   }
+  if (!in_.is(TokenKind::Junk) || in_.peek().text != "...") return nullptr;
+  in_.next();
+  const std::size_t decimals = start.text.size() - start.text.find('.') - 1;
+  for (std::size_t length = 1; 2 * length <= decimals; ++length) {
+    const std::size_t times = length == 1 ? 3 : 2;
+    if (times * length > decimals) continue;
+    const std::string period = start.text.substr(start.text.size() - length);
+    bool repeats = true;
+    for (std::size_t i = 2; i <= times; ++i)
+      repeats &= start.text.compare(start.text.size() - i * length, length, period) == 0;
+    if (repeats) return repeating_decimal(start.text, period);
+  }
+  refuse("digits that do not repeat");
+}
+
+// "_8", "_{8}", "_{\text{eight}}", "base 8".
+int Parser::base() {
+  const bool group = in_.accept("_") && in_.accept("{");
+  in_.accept_word("base");
   const Token token = in_.next();
   if (group) in_.expect("}");
-  const int base = token.kind == TokenKind::Word                    ? base_word(token.text)
-                   : plain_integer(token) && token.text.size() <= 2 ? std::stoi(token.text)
-                                                                    : 0;
-  if (base < 2 || base > 36 || !plain_integer(digits)) refuse("a strange base");
+  if (token.kind == TokenKind::Word) return base_word(token.text);
+  return plain_integer(token) && token.text.size() <= 2 ? std::stoi(token.text) : 0;
+}
+
+Tree Parser::based(const Token& digits) {
+  const int radix = base();
+  if (radix < 2 || radix > 36 || !plain_integer(digits)) refuse("a strange base");
   if (digits.text.size() > 1000) refuse("too many digits");
   for (const char d : digits.text)
-    if (d - '0' >= base) refuse("a digit outside its base");
-  const Integer value(digits.text, base);
+    if (d - '0' >= radix) refuse("a digit outside its base");
+  const Integer value(digits.text, radix);
   return std::make_shared<const Node>(
-      Node{Kind::Based, value, digits.text + "_" + std::to_string(base), {}, 0});
+      Node{Kind::Based, value, digits.text + "_" + std::to_string(radix), {}, 0});
 }
 
 Tree Parser::symbol() {
@@ -191,6 +226,8 @@ Tree Parser::function() {
   if (name == "lg") name = "log";
   if (base) args.push_back(base);
   Tree result = make(Kind::Call, args, name);
+  if (name == "cis")
+    result = make(Kind::Pow, {make_symbol("e"), make(Kind::Mul, {make_symbol("i"), args[0]})});
   if (name == "exp") result = make(Kind::Pow, {make_symbol("e"), args[0]});
   return power ? make(Kind::Pow, {result, power}) : result;
 }
@@ -239,14 +276,14 @@ Tree Parser::fraction() {
 }
 
 Tree Parser::root() {
-  Rational degree = 2;
+  Tree degree = make_number(2);
   if (in_.accept("[")) {
-    const Tree index = sum();
+    degree = sum();
     in_.expect("]");
-    if (index->kind != Kind::Number || index->number == 0) refuse("a strange root");
-    degree = index->number;
+    if (is_number(degree, 0)) refuse("a strange root");
   }
-  return root_power(argument(), 1 / degree);
+  const Tree radicand = argument();
+  return make(Kind::Pow, {radicand, quotient(make_number(1), degree)});
 }
 
 Tree Parser::command() {
@@ -268,7 +305,7 @@ Tree Parser::command() {
   if (name == "sum" || name == "prod") return big_operator(name);
   if (name == "overline") {
     const Tree inner = argument();
-    return make(Kind::Call, {inner}, "overline");
+    return is_segment(inner) ? inner : make(Kind::Call, {inner}, "overline");
   }
   refuse("an unknown command");
 }
@@ -316,6 +353,11 @@ Tree Parser::braces() {
   bars_ = 0;
   const Tree inner = list();
   bars_ = bars;
+  if (in_.accept("choose")) {
+    const Tree lower = list();
+    in_.expect("}");
+    return make(Kind::Call, {inner, lower}, "binom");
+  }
   in_.expect("}");
   return inner->kind == Kind::List ? make(Kind::Set, inner->args) : inner;
 }
@@ -323,9 +365,11 @@ Tree Parser::braces() {
 Tree Parser::set_braces() {
   in_.next();
   if (in_.accept("\\}")) return make(Kind::Set, {});
-  if (in_.is(TokenKind::Symbol) && in_.is(":", 1)) {
+  if (in_.is(TokenKind::Symbol) && (in_.is(":", 1) || in_.is("in", 1))) {
     in_.next();
-    in_.next();
+    if (in_.accept("in") && set_expression()->kind != Kind::Reals)
+      refuse("a condition on other than the reals");
+    if (!in_.accept(":") && !in_.accept("mid")) in_.expect("|");
     const Tree condition = list();
     in_.expect("\\}");
     return condition;

@@ -228,7 +228,7 @@ namespace {
 // Truth of the relation at a rational point; nothing where a side has no real value.
 std::optional<bool> holds(const Tree& relation, const std::string& symbol, const Rational& point,
                           Budget& budget) {
-  Evaluator at(160, 0, false, budget);
+  Evaluator at(160, {}, budget);
   at.set(symbol, point);
   for (std::size_t i = 0; i < relation->name.size(); ++i) {
     const auto a = at.value(relation->args[i]), b = at.value(relation->args[i + 1]);

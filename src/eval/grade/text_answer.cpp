@@ -1,6 +1,7 @@
 #include "eval/grade/text_answer.h"
 
 #include <cctype>
+#include <vector>
 
 #include "eval/grade/lexer.h"
 
@@ -29,37 +30,77 @@ std::size_t styling(std::string_view s, std::size_t i) {
 
 }  // namespace
 
+namespace {
+
+// Whether braces group something: behind a power, an index or a command that does not only style.
+bool groups(std::string_view answer) {
+  for (std::size_t i = 0; i < answer.size(); ++i) {
+    if (answer[i] == '^' || answer[i] == '_') return true;
+    if (answer[i] != '\\') continue;
+    const std::size_t n = styling(answer, i);
+    if (n == 0 && i + 1 < answer.size() && is_letter(answer[i + 1])) return true;
+    i += n > 0 ? n - 1 : 1;
+  }
+  return false;
+}
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Without white space around it and a closing full stop.
+std::string trimmed(std::string text) {
+  const auto strip = [&] {
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
+  };
+  strip();
+  if (text.ends_with('.') && !text.ends_with("..")) text.pop_back();
+  strip();
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  return first == text.npos ? "" : text.substr(first);
+}
+
+}  // namespace
+
 std::string bare_text(std::string_view answer) {
+  const bool keeps_braces = groups(answer);
+  std::vector<bool> kept;  // the open braces
+  bool styled = false;     // the next brace belongs to a styling command
   std::string out;
   for (std::size_t i = 0; i < answer.size();) {
     if (const std::size_t n = styling(answer, i)) {
       i += n;
+      styled = true;
       continue;
     }
     const char c = answer[i];
     if (c == '\\' && i + 1 < answer.size() && !is_letter(answer[i + 1])) {
-      if (std::string_view("$%{}").find(answer[i + 1]) != std::string_view::npos)
-        out += answer[i + 1];
-      else
-        out += ' ';
+      out += std::string_view("$%{}").find(answer[i + 1]) != std::string_view::npos ? answer[i + 1]
+                                                                                    : ' ';
       i += 2;
       continue;
     }
-    if (c != '$' && c != '{' && c != '}' && c != '"' && c != '`')
+    if (c == '{') {
+      kept.push_back(keeps_braces && !styled);
+      if (kept.back()) out += c;
+    } else if (c == '}') {
+      if (!kept.empty() && kept.back()) out += c;
+      if (!kept.empty()) kept.pop_back();
+    } else if (c != '$' && c != '"' && c != '`') {
       out += c == '~' || c == '\n' ? ' ' : c;
+    }
+    styled = styled && c == ' ';
     ++i;
   }
-  const std::size_t first = out.find_first_not_of(" \t\r");
-  if (first == std::string::npos) return "";
-  const std::size_t last = out.find_last_not_of(" \t\r.");
-  return last == std::string::npos || last < first ? out.substr(first)
-                                                   : out.substr(first, last - first + 1);
+  return trimmed(std::move(out));
 }
 
 std::string folded_text(std::string_view answer) {
   const std::string bare = bare_text(answer);
   std::string out, word;
   const auto close = [&] {
+    // Words run together, numbers do not.
+    if (!out.empty() && !word.empty() && is_digit(out.back()) && is_digit(word[0])) out += ' ';
     if (word != "a" && word != "A" && word != "an" && word != "the") out += word;
     word.clear();
   };
@@ -68,9 +109,10 @@ std::string folded_text(std::string_view answer) {
     const char c = bare[i];
     // A letter on its own may be a variable and keeps its case, unless it is all there is.
     const bool lone = !letter(i + 1) && (i == 0 || !letter(i - 1)) && bare.size() > 3;
+    const bool point = c == '.' && i + 1 < bare.size() && is_digit(bare[i + 1]);
     if (c == ' ' || c == '\t' || c == '\r') {
       close();
-    } else if (c != '\'' && c != '.') {
+    } else if (point || (c != '\'' && c != '.')) {
       word += lone ? c : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
     }
   }

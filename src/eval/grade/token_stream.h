@@ -38,6 +38,11 @@ class TokenStream {
     next();
     return true;
   }
+  bool accept_word(std::string_view word) {
+    if (!is(TokenKind::Word) || peek().text != word) return false;
+    next();
+    return true;
+  }
   void expect(std::string_view text) {
     if (!accept(text)) refuse("a delimiter is missing");
   }

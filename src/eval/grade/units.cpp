@@ -164,13 +164,16 @@ Unit read_unit(const std::string& phrase) {
   return unit;
 }
 
-bool is_unit_letter(const std::string& symbol) {
-  return symbol.size() == 1 && std::string("mgshlLNJWVK").find(symbol) != std::string::npos;
+bool is_unit_letter(std::string_view symbol) {
+  return symbol.size() == 1 && std::string_view("mgshlLNJWVK").find(symbol) != symbol.npos;
+}
+
+bool is_bare(const Unit& unit) {
+  return unit.dimensions.empty() && unit.words.empty();
 }
 
 bool compatible(const Unit& a, const Unit& b) {
-  const auto bare = [](const Unit& u) { return u.dimensions.empty() && u.words.empty(); };
-  if (bare(a) || bare(b)) return true;
+  if (is_bare(a) || is_bare(b)) return true;
   if (a.dimensions != b.dimensions) return false;
   return std::includes(a.words.begin(), a.words.end(), b.words.begin(), b.words.end()) ||
          std::includes(b.words.begin(), b.words.end(), a.words.begin(), a.words.end());

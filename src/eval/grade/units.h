@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "eval/grade/number.h"
 
@@ -20,7 +21,9 @@ struct Unit {
 Unit read_unit(const std::string& phrase);
 
 // One letter that may be a unit ("10 m"), where the other answer has a unit too.
-bool is_unit_letter(const std::string& symbol);
+bool is_unit_letter(std::string_view symbol);
+
+bool is_bare(const Unit& unit);  // none at all
 
 bool compatible(const Unit& a, const Unit& b);
 
