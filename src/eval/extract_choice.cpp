@@ -1,6 +1,8 @@
 // The letter of a multiple-choice answer. Only capitals that stand alone count (in a box or round
 // brackets small ones too), so that "Answer: Because" is no B and "This is a result" is no A.
+#include <algorithm>
 #include <cctype>
+#include <initializer_list>
 #include <vector>
 
 #include "eval/extract.h"
@@ -24,14 +26,52 @@ struct Letter {
   std::size_t at;
 };
 
-// A capital on its own. "A" and "I" in front of a small letter are words: "A dog".
+// The small word that begins at `at`; empty where none does.
+std::string_view word_at(std::string_view s, std::size_t at) {
+  std::size_t end = std::min(at, s.size());
+  const std::size_t start = end;
+  while (end < s.size() && std::islower(static_cast<unsigned char>(s[end]))) ++end;
+  return s.substr(start, end - start);
+}
+
+bool any_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// A capital on its own. "A" and "I" in front of a small word are words themselves, as in "A dog",
+// unless that word can only follow the letter: "A because".
 bool stands_alone(std::string_view s, std::size_t i) {
   if (!is_choice(s[i])) return false;
   if (i > 0 && (is_word(s[i - 1]) || s[i - 1] == '\\' || s[i - 1] == '^')) return false;
   if (i + 1 < s.size() && (is_word(s[i + 1]) || s[i + 1] == '^')) return false;
-  const bool article = (s[i] == 'A' || s[i] == 'I') && i + 2 < s.size() && s[i + 1] == ' ' &&
-                       std::islower(static_cast<unsigned char>(s[i + 2]));
-  return !article;
+  if ((s[i] != 'A' && s[i] != 'I') || i + 1 >= s.size() || s[i + 1] != ' ') return true;
+  const std::string_view next = word_at(s, i + 2);
+  return next.empty() ||
+         (s[i] == 'A' && any_of(next, {"and", "or", "is", "because", "since", "as", "but", "was",
+                                       "by", "due", "in", "which", "would", "must", "based"}));
+}
+
+// "B is wrong", "(B) cannot be": what stands behind the letter turns it down.
+bool is_rejected(std::string_view s, std::size_t letter) {
+  std::size_t at = letter + 1;
+  while (at < s.size() && std::string_view(")*}$ ").find(s[at]) != std::string_view::npos) ++at;
+  std::string_view word = word_at(s, at);
+  if (any_of(word, {"cannot", "fails", "fail"}) || s.substr(at).starts_with("can't") ||
+      s.substr(at).starts_with("isn't"))
+    return true;
+  if (!any_of(word, {"is", "are", "was", "looks", "seems"})) return false;
+  word = word_at(s, at + word.size() + 1);
+  return any_of(word, {"wrong", "incorrect", "not", "false", "impossible", "out", "eliminated"});
+}
+
+// "A and B", "A or B", "A, B": no single letter.
+bool is_one_of_many(std::string_view s, std::size_t letter) {
+  const std::string_view rest = s.substr(letter + 1);
+  for (const std::string_view joint : {" and ", " or ", ", ", "/", " & "})
+    if (rest.starts_with(joint) && rest.size() > joint.size() && rest[joint.size()] != s[letter] &&
+        stands_alone(s, letter + 1 + joint.size()))
+      return true;
+  return false;
 }
 
 std::optional<Letter> first_letter(std::string_view s) {
@@ -87,7 +127,9 @@ std::optional<char> after(std::string_view text, std::size_t at) {
   for (std::size_t i = 1; i + 1 < rest.size() && stop == rest.size(); ++i)
     if (rest[i] == '\n' || (rest[i] == '.' && rest[i + 1] == ' ')) stop = i;
   const auto letter = first_letter(rest.substr(0, std::max<std::size_t>(stop, 1)));
-  return letter ? std::optional(letter->letter) : std::nullopt;
+  if (!letter || is_rejected(rest, letter->at) || is_one_of_many(rest, letter->at))
+    return std::nullopt;
+  return letter->letter;
 }
 
 // The last place where one of the phrases is followed by a letter.
@@ -104,15 +146,33 @@ std::optional<char> last_stated(std::string_view text, const std::string& lower,
   return best ? std::optional(best->letter) : std::nullopt;
 }
 
+// The last letter that is called right: "so D is correct", "(D) is the answer".
+std::optional<char> called_right(std::string_view text) {
+  std::optional<char> found;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (!stands_alone(text, i)) continue;
+    std::size_t at = i + 1;
+    while (at < text.size() && std::string_view(")*}$").find(text[at]) != std::string_view::npos)
+      ++at;
+    const std::string_view rest = text.substr(at);
+    for (const std::string_view praise :
+         {" is correct", " is right", " is true", " is the correct", " is the right",
+          " is the best", " is the answer", " must be correct", " must be right"})
+      if (rest.starts_with(praise)) found = text[i];
+  }
+  return found;
+}
+
 // "C", "C.", "(C) Cecile", "C: ...", "**C**" at the start of a text or line.
 std::optional<char> leading(std::string_view line) {
   const std::size_t start = line.find_first_not_of(" \t\r\n*$\"'#");
   if (start == line.npos) return std::nullopt;
   line = line.substr(start);
-  if (line.size() >= 3 && line[0] == '(' && line[2] == ')' &&
+  if (line.size() >= 3 && line[0] == '(' && line[2] == ')' && !is_rejected(line, 1) &&
       is_choice(static_cast<char>(std::toupper(static_cast<unsigned char>(line[1])))))
     return static_cast<char>(std::toupper(static_cast<unsigned char>(line[1])));
-  if (!stands_alone(line, 0)) return std::nullopt;
+  if (!stands_alone(line, 0) || is_rejected(line, 0) || is_one_of_many(line, 0))
+    return std::nullopt;
   if (line.size() == 1) return line[0];
   const char next = line[1];
   if (next == ' ')  // "A Peter", not "C is the speed of light"
@@ -127,7 +187,7 @@ std::optional<char> only_letter(std::string_view text) {
   std::optional<char> found;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (!stands_alone(text, i)) continue;
-    if (i >= 4 && text.substr(i - 4, 4) == "not ") continue;
+    if ((i >= 4 && text.substr(i - 4, 4) == "not ") || is_rejected(text, i)) continue;
     if (found && *found != text[i]) return std::nullopt;
     found = text[i];
   }
@@ -156,6 +216,7 @@ std::optional<char> extract_choice(std::string_view whole) {
            "r\u00e9ponse:",     "\u7b54\u6848\u662f", "\u7b54\u6848\u4e3a", "\u7b54\u6848:",
            "\u7b54\u6848\uff1a"}))
     return letter;
+  if (const auto letter = called_right(text)) return letter;
   if (const auto letter = leading(text)) return letter;
   const std::size_t last_line = text.find_last_not_of(" \t\r\n") == text.npos
                                     ? text.npos

@@ -34,15 +34,25 @@ std::size_t fence_at(const std::string& line) {
   return ticks;
 }
 
+// A fence in a docstring is text: the string it stands in is closed further on.
+bool inside_string(const Lines& block, const Lines& lines, std::size_t row) {
+  const auto code = logical_lines(block);
+  if (code.empty() || !code.back().in_string) return false;
+  return std::any_of(lines.begin() + static_cast<long>(row), lines.end(), [](const auto& line) {
+    return line.find("\"\"\"") != line.npos || line.find("'''") != line.npos;
+  });
+}
+
 // The fenced blocks of an answer. An open fence without its close runs to the end; a close without
 // its open ends a block that began with the text.
 std::vector<Lines> fenced_blocks(const Lines& lines) {
   std::vector<Lines> blocks;
   Lines current;
   bool open = false, seen = false;
-  for (const std::string& line : lines) {
+  for (std::size_t row = 0; row < lines.size(); ++row) {
+    const std::string& line = lines[row];
     const std::size_t at = fence_at(line);
-    if (at == std::string::npos) {
+    if (at == std::string::npos || (open && inside_string(current, lines, row))) {
       current.push_back(line);
       continue;
     }

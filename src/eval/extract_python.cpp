@@ -207,6 +207,7 @@ class Reader {
       const bool escaped = !s.empty() && s.back() == '\\';
       if ((!triple && !escaped) || row_ + 1 >= lines_.size()) {
         line_.plausible = false;  // never closed
+        line_.in_string = triple;
         col_ = s.size();
         return;
       }

@@ -19,6 +19,7 @@ struct LogicalLine {
   bool opens_block = false;        // ends with a colon
   bool returns = false;            // holds return or yield
   bool assigns = false;            // has = or := or += outside brackets
+  bool in_string = false;          // ends inside a triple-quoted string
 };
 
 std::vector<std::string> split_lines(std::string_view text);  // CRLF and CR too

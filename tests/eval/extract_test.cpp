@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "base/json.h"
@@ -13,6 +14,13 @@ namespace counterbeam {
 namespace {
 
 using testing::shared_folder;
+
+std::vector<Json> golden(const std::string& name) {
+  std::ifstream in(std::filesystem::path(COUNTERBEAM_SOURCE_DIR) / "tests/eval/golden" / name);
+  std::vector<Json> rows;
+  for (std::string line; std::getline(in, line);) rows.push_back(parse_json(line, name));
+  return rows;
+}
 
 struct Case {
   const char* text;
@@ -120,6 +128,17 @@ TEST(ExtractChoice, ReadsEverySpelling) {
     EXPECT_EQ(extract_choice(text).value_or(0), letter) << text;
 }
 
+TEST(ExtractChoice, OurTable) {
+  const std::vector<Json> table = golden("choice_answers.jsonl");
+  ASSERT_GT(table.size(), 90u);
+  for (const Json& row : table) {
+    const std::string answer = row["answer"].get<std::string>();
+    const auto found = extract_choice(answer);
+    const std::string letter = row["letter"].is_null() ? "" : row["letter"].get<std::string>();
+    EXPECT_EQ(found ? std::string(1, *found) : "", letter) << answer;
+  }
+}
+
 TEST(ExtractChoice, ReferenceCases) {
   const auto path = shared_folder() / "fixtures/graders/mc_extract_cases.jsonl";
   CB_NEEDS_SHARED(path);
@@ -221,6 +240,17 @@ TEST(ExtractCode, StringsAndBracketsMayHoldAnything) {
 TEST(ExtractCode, NothingWhereThereIsNoCode) {
   EXPECT_EQ(extract_code("", kPrompt, "add"), "");
   EXPECT_EQ(extract_code("I am sorry, I cannot do that for you.", kPrompt, "add"), "");
+}
+
+TEST(ExtractCode, OurTable) {
+  const std::vector<Json> table = golden("code_answers.jsonl");
+  ASSERT_GT(table.size(), 50u);
+  const std::string prompt = std::string(kPrompt).substr(0, std::string(kPrompt).find("Adds.")) +
+                             "Adds.\n    >>> add(1, 2)\n    3\n    \"\"\"\n";
+  for (const Json& row : table)
+    EXPECT_EQ(extract_code(row["answer"].get<std::string>(), prompt, "add"),
+              row["extracted"].get<std::string>())
+        << row["about"];
 }
 
 TEST(ExtractCode, ReferenceCases) {
