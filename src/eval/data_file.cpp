@@ -2,11 +2,13 @@
 
 #include <zlib.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 
 namespace counterbeam {
@@ -15,9 +17,38 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an unpacked data file
 
-std::string without_mark(std::string text) {
+std::string without_mark(std::string text, const std::filesystem::path& path) {
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  if (text.starts_with("\xFF\xFE") || text.starts_with("\xFE\xFF"))
+    bad_input("{}: is UTF-16; save the file as UTF-8", path.string());
   return text;
+}
+
+std::string names_of(const std::vector<DataRow::Field>& fields) {
+  std::string names;
+  for (const DataRow::Field& field : fields)
+    names += (names.empty() ? "" : ", ") + printable(field.name, 60);
+  return names.size() > 300 ? names.substr(0, 300) + " ..." : names;
+}
+
+[[noreturn]] void no_rows(const std::filesystem::path& path) {
+  bad_input("{}: holds no rows; is the file cut off? Download it again", path.string());
+}
+
+// One line of JSON, as the fields of an object.
+Json json_row(std::string_view line, const std::string& place) {
+  if (!is_valid_utf8(line)) bad_input("{}: is not UTF-8; save the file as UTF-8", place);
+  Json json;
+  try {
+    json = parse_json(line, place);
+  } catch (const Error& error) {
+    throw Error(error.kind(),
+                fmt::format("{}; a row is one JSON object on one line", error.what()));
+  }
+  if (!json.is_object())
+    bad_input("{}: a JSON object is needed, one on each line; found {}", place,
+              printable(to_line(json), 60));
+  return json;
 }
 
 // One CSV record from `at` on; moves `at` behind its line end.
@@ -45,6 +76,9 @@ std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
       ++at;
       return fields;
     } else if (c != '\r' || at + 1 == text.size() || text[at + 1] != '\n') {
+      if (opened)
+        bad_input("{}: field {} goes on behind its closing quote; double the quotes inside it",
+                  place, fields.size());
       fields.back() += c;
     }
   }
@@ -56,7 +90,7 @@ std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
 
 std::string read_maybe_gzip(const std::filesystem::path& path) {
   std::string packed = read_file(path);
-  if (!packed.starts_with("\x1f\x8b")) return without_mark(std::move(packed));
+  if (!packed.starts_with("\x1f\x8b")) return without_mark(std::move(packed), path);
   if (packed.size() > kMostBytes)
     bad_input("{}: is larger than {} bytes", path.string(), kMostBytes);
   z_stream stream{};
@@ -79,7 +113,7 @@ std::string read_maybe_gzip(const std::filesystem::path& path) {
   }
   if (status != Z_STREAM_END)
     bad_input("{}: the gzip archive is damaged or cut off; download it again", path.string());
-  return without_mark(std::move(text));
+  return without_mark(std::move(text), path);
 }
 
 const DataRow::Field* DataRow::find(const std::string& field) const {
@@ -90,13 +124,14 @@ const DataRow::Field* DataRow::find(const std::string& field) const {
 
 const std::string& DataRow::value(const std::string& field) const {
   if (const Field* found = find(field)) return found->value;
-  bad_input("{}: field \"{}\" is missing", place, field);
+  bad_input("{}: field \"{}\" is missing; the row has {}", place, field, names_of(fields));
 }
 
 const std::string& DataRow::text(const std::string& field) const {
   const std::string& text = value(field);
   if (!find(field)->is_text)
-    bad_input("{}: field \"{}\" is {}, but a text is needed", place, field, text.substr(0, 60));
+    bad_input("{}: field \"{}\" is {}, but a text is needed; write it as a JSON string", place,
+              field, printable(text, 60));
   return text;
 }
 
@@ -112,14 +147,13 @@ std::vector<DataRow> read_json_lines(const std::filesystem::path& path) {
     start = end + 1;
     if (line.find_first_not_of(" \t") == line.npos) continue;
     DataRow row{fmt::format("{}: row {}", path.string(), number), {}};
-    const Json json = parse_json(line, row.place);
-    if (!json.is_object()) bad_input("{}: a JSON object is needed", row.place);
+    const Json json = json_row(line, row.place);
     for (const auto& [name, value] : json.items())
       row.fields.push_back(
           {name, value.is_string() ? value.get<std::string>() : to_line(value), value.is_string()});
     rows.push_back(std::move(row));
   }
-  if (rows.empty()) bad_input("{}: holds no rows", path.string());
+  if (rows.empty()) no_rows(path);
   return rows;
 }
 
@@ -127,14 +161,19 @@ std::vector<DataRow> read_csv(const std::filesystem::path& path) {
   const std::string text = read_maybe_gzip(path);
   std::size_t at = 0;
   const std::vector<std::string> names = csv_record(text, at, path.string() + ": row 1");
+  for (std::size_t i = 0; i < names.size(); ++i)
+    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
+        names.begin() + static_cast<std::ptrdiff_t>(i))
+      bad_input("{}: row 1: column \"{}\" is named twice; rename one", path.string(),
+                printable(names[i], 60));
   std::vector<DataRow> rows;
   for (int number = 2; at < text.size(); ++number) {
     DataRow row{fmt::format("{}: row {}", path.string(), number), {}};
     std::vector<std::string> values = csv_record(text, at, row.place);
     if (values.size() == 1 && values[0].empty()) continue;
     if (values.size() != names.size())
-      bad_input("{}: {} fields, but the first row names {}", row.place, values.size(),
-                names.size());
+      bad_input("{}: {} fields, but the first row names {}; is a comma or line end not quoted?",
+                row.place, values.size(), names.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!is_valid_utf8(values[i]))
         bad_input("{}: field \"{}\" is not UTF-8; save the file as UTF-8", row.place, names[i]);
@@ -142,7 +181,7 @@ std::vector<DataRow> read_csv(const std::filesystem::path& path) {
     }
     rows.push_back(std::move(row));
   }
-  if (rows.empty()) bad_input("{}: holds no rows", path.string());
+  if (rows.empty()) no_rows(path);
   return rows;
 }
 

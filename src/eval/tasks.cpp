@@ -4,7 +4,6 @@
 #include <array>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -46,6 +45,7 @@ struct TaskKind {
   Judging judging;
   std::string_view file;    // its public name; of a shipped task, under tasks/
   std::string_view source;  // where users get it; empty: it ships
+  std::string_view id_field;
   Problem (*read)(const DataRow& row, std::size_t index, const Context& context);
 };
 
@@ -79,22 +79,30 @@ Question question_of(const Context& context, std::string_view system, std::strin
   return question;
 }
 
-std::string identity(const DataRow& row, std::initializer_list<const char*> fields,
-                     std::size_t index) {
-  for (const char* field : fields)
-    if (const DataRow::Field* found = row.find(field)) return found->value;
-  return std::to_string(index);
-}
-
 std::string trimmed(const std::string& text) {
   const auto first = text.find_first_not_of(" \t\r\n");
   if (first == text.npos) return "";
   return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
 }
 
+std::string identity(const DataRow& row, std::initializer_list<const char*> fields,
+                     std::size_t index) {
+  for (const char* field : fields)
+    if (const DataRow::Field* found = row.find(field)) {
+      const std::string& value = found->value;
+      const bool number = value.find_first_not_of("0123456789") == value.npos;
+      if (trimmed(value).empty() || (!found->is_text && !number))
+        bad_input("{}: field \"{}\" is {}; give it as a text, or leave it out of every row",
+                  row.place, field, value.empty() ? "empty" : value.substr(0, 60));
+      return value;
+    }
+  return std::to_string(index);
+}
+
 std::string required(const DataRow& row, const char* field) {
   const std::string& value = row.text(field);
-  if (trimmed(value).empty()) bad_input("{}: field \"{}\" is empty", row.place, field);
+  if (trimmed(value).empty())
+    bad_input("{}: field \"{}\" is empty; fill it in, or remove the row", row.place, field);
   return value;
 }
 
@@ -116,11 +124,11 @@ Problem read_gsm8k(const DataRow& row, std::size_t index, const Context& context
   const std::string answer = required(row, "answer");
   const auto mark = answer.rfind("####");
   if (mark == answer.npos)
-    bad_input("{}: field \"answer\" has no \"#### N\" at its end", row.place);
+    bad_input("{}: field \"answer\" has no \"#### N\" at its end; add it", row.place);
   problem.gold = trimmed(answer.substr(mark + 4));
   std::erase(problem.gold, ',');
   if (problem.gold.empty())
-    bad_input("{}: field \"answer\" has nothing behind \"####\"", row.place);
+    bad_input("{}: field \"answer\" has nothing behind \"####\"; add the number", row.place);
   return problem;
 }
 
@@ -138,7 +146,7 @@ Problem choice_problem(const DataRow& row, std::string id, const std::string& qu
                        const std::vector<std::string>& choices, int right,
                        std::vector<int> permutation, const Context& context) {
   if (choices.size() != 4)
-    bad_input("{}: four choices are needed, not {}", row.place, choices.size());
+    bad_input("{}: field \"choices\": four choices are needed, not {}", row.place, choices.size());
   Problem problem;
   problem.id = std::move(id);
   problem.permutation = std::move(permutation);
@@ -193,16 +201,18 @@ Problem read_tiny_choice(const DataRow& row, std::size_t index, const Context& c
 }
 
 constexpr std::array<TaskKind, 7> kTasks = {{
-    {"tiny-math", Judging::Math, "tiny-math.jsonl", "", read_math},
-    {"tiny-code", Judging::Code, "tiny-code.jsonl", "", read_code},
-    {"tiny-choice", Judging::Choice, "tiny-choice.jsonl", "", read_tiny_choice},
-    {"math500", Judging::Math, "test.jsonl", "math_splits/test.jsonl of openai/prm800k", read_math},
+    {"tiny-math", Judging::Math, "tiny-math.jsonl", "", "unique_id", read_math},
+    {"tiny-code", Judging::Code, "tiny-code.jsonl", "", "task_id", read_code},
+    {"tiny-choice", Judging::Choice, "tiny-choice.jsonl", "", "id", read_tiny_choice},
+    {"math500", Judging::Math, "test.jsonl", "math_splits/test.jsonl of openai/prm800k",
+     "unique_id", read_math},
     {"humaneval", Judging::Code, "HumanEval.jsonl.gz",
-     "data/HumanEval.jsonl.gz of openai/human-eval", read_code},
+     "data/HumanEval.jsonl.gz of openai/human-eval", "task_id", read_code},
     {"gpqa", Judging::Choice, "gpqa_diamond.csv",
-     "gpqa_diamond.csv of the GPQA authors (they ask that it is not shown in the open)", read_gpqa},
+     "gpqa_diamond.csv of the GPQA authors (they ask that it is not shown in the open)",
+     "Record ID", read_gpqa},
     {"gsm8k", Judging::Math, "test.jsonl",
-     "grade_school_math/data/test.jsonl of openai/grade-school-math", read_gsm8k},
+     "grade_school_math/data/test.jsonl of openai/grade-school-math", "id", read_gsm8k},
 }};
 
 fs::path data_path(const TaskKind& task, const fs::path& data) {
@@ -232,14 +242,16 @@ TaskData load_task(std::string_view name, const fs::path& data, std::uint64_t se
                                  [&](const TaskKind& kind) { return kind.name == name; });
   if (task == kTasks.end()) bad_input("task \"{}\" is not known; known: {}", name, task_names());
   const fs::path path = data_path(*task, data);
-  const std::vector<DataRow> rows =
-      path.extension() == ".csv" ? read_csv(path) : read_json_lines(path);
+  const bool csv = path.extension() == ".csv" || path.stem().extension() == ".csv";
+  const std::vector<DataRow> rows = csv ? read_csv(path) : read_json_lines(path);
   TaskData loaded{std::string(name), task->judging, {}};
-  std::set<std::string> seen;
+  std::map<std::string, std::size_t> seen;  // id -> its row
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Problem problem = task->read(rows[i], i, {seed, prompts});
-    if (!seen.insert(problem.id).second)
-      bad_input("{}: id \"{}\" occurs twice", rows[i].place, problem.id);
+    const auto [first, fresh] = seen.try_emplace(problem.id, i);
+    if (!fresh)
+      bad_input("{}: field \"{}\": the id \"{}\" occurs twice, first in {}; remove one of the rows",
+                rows[i].place, task->id_field, problem.id, rows[first->second].place);
     loaded.problems.push_back(std::move(problem));
   }
   return loaded;

@@ -69,10 +69,26 @@ TEST(DataFile, BadRowsNameRowAndField) {
       {"math500", R"({"problem": "x", "answer": null})", {"row 1", "\"answer\"", "null"}},
       {"math500", R"({"problem": "x", "answer": ["2"]})", {"row 1", "\"answer\""}},
       {"math500", R"({"problem": " \n", "answer": "2"})", {"row 1", "\"problem\"", "empty"}},
-      {"math500", kGood + "\n\n" + kGood, {"row 3", "\"a\"", "twice"}},
+      {"math500", kGood + "\n\n" + kGood, {"row 3", "\"unique_id\"", "\"a\"", "twice", "row 1"}},
+      {"math500",
+       R"({"problem": "x", "answer": "2", "unique_id": {"a": 1}})",
+       {"row 1", "\"unique_id\"", "text"}},
+      {"math500",
+       R"({"problem": "x", "answer": "2", "unique_id": ""})",
+       {"row 1", "\"unique_id\""}},
       {"math500", kGood + "\n[1]", {"row 2", "object"}},
-      {"math500", kGood + "\n" + kGood.substr(0, 20), {"row 2"}},
-      {"math500", kGood + "\n{\"problem\": \"\xff\", \"answer\": \"1\"}", {"row 2"}},
+      {"math500", "[" + kGood + "]", {"row 1", "object", "each line"}},
+      {"math500", kGood + "\n" + kGood.substr(0, 20), {"row 2", "one line"}},
+      {"math500",
+       kGood + "\n" + kGood.substr(0, 20) + "\n" + kGood.substr(20),
+       {"row 2", "one line"}},
+      {"math500", kGood + "\n{'problem': 'x', 'answer': '1'}", {"row 2", "column 2"}},
+      {"math500", kGood + "\n{\"problem\": \"\xff\", \"answer\": \"1\"}", {"row 2", "UTF-8"}},
+      {"math500", std::string("\xff\xfe{\0", 4), {"UTF-16", "UTF-8"}},
+      {"math500", std::string(1 << 24, 'x'), {"row 1", "not valid JSON"}},
+      {"math500", std::string(1 << 20, '['), {"row 1", "nested"}},
+      {"math500", kGood + "\n" + std::string(8, '\0'), {"row 2", "not valid JSON"}},
+      {"math500", R"({"problem": "x", "problem": "y", "answer": "1"})", {"row 1", "twice"}},
       {"math500", "", {"no rows"}},
       {"math500", "\r\n \n", {"no rows"}},
       {"gsm8k", R"({"question": "q", "answer": "5"})", {"row 1", "\"answer\"", "####"}},
@@ -130,6 +146,30 @@ TEST(DataFile, CsvQuotesLineEndsAndCommas) {
   EXPECT_EQ(rows[2].text("c"), "z");
 }
 
+TEST(DataFile, ACsvMayBePacked) {
+  const TemporaryFolder folder;
+  const auto path = folder.write(
+      "g.csv.gz",
+      gzipped("Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect Answer 3\n"
+              "q,a,b,c,d\n"));
+  EXPECT_EQ(load_task("gpqa", path, 0).problems.size(), 1u);
+}
+
+// Every way out says what to do.
+TEST(DataFile, TheErrorSaysWhatToDo) {
+  const std::pair<std::string, std::string> cases[] = {
+      {R"({"problem": "x"})", "the row has problem"},
+      {R"({"problem": 7, "answer": "2"})", "as a JSON string"},
+      {R"({"problem": " ", "answer": "2"})", "fill it in, or remove the row"},
+      {kGood + "\n" + kGood, "remove one of the rows"},
+      {"", "Download it again"},
+      {"{", "one JSON object on one line"}};
+  for (const auto& [content, remedy] : cases) {
+    const std::string message = refusal("math500", "rows.jsonl", content);
+    EXPECT_NE(message.find(remedy), std::string::npos) << message;
+  }
+}
+
 TEST(DataFile, BadCsvNamesTheRow) {
   const std::string header =
       "Question,Correct Answer,Incorrect Answer 1,Incorrect Answer 2,Incorrect Answer 3\n";
@@ -143,6 +183,16 @@ TEST(DataFile, BadCsvNamesTheRow) {
             std::string::npos);
   EXPECT_NE(refusal("gpqa", "g.csv", "Question,Answer\nq,a").find("\"Correct Answer\" is missing"),
             std::string::npos);
+  EXPECT_NE(refusal("gpqa", "g.csv", header + "q,\"a\"x,b,c,d").find("row 2: field 2"),
+            std::string::npos);
+  EXPECT_NE(refusal("gpqa", "g.csv", "Question,Question\nq,a").find("\"Question\" is named twice"),
+            std::string::npos);
+  EXPECT_NE(refusal("gpqa", "g.csv", std::string("\xff\xfeQ\0", 4)).find("UTF-16"),
+            std::string::npos);
+  const std::string with_id = "Record ID," + header, row = "r,q,a,b,c,d\n";
+  const std::string twice = refusal("gpqa", "g.csv", with_id + row + row);
+  for (const char* part : {"row 3", "\"Record ID\"", "\"r\" occurs twice", "row 2"})
+    EXPECT_NE(twice.find(part), std::string::npos) << twice;
   EXPECT_NE(refusal("gpqa", "g.csv", header).find("no rows"), std::string::npos);
   EXPECT_NE(refusal("gpqa", "g.csv", "").find("no rows"), std::string::npos);
 }
