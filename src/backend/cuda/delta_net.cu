@@ -1,0 +1,132 @@
+// The gated delta rule: heads of the published models go to delta_strips, any other shape to the
+// plain kernel below (the same recurrence; the state stays in memory, a thread walks a column).
+// Which of the two is taken depends on shapes alone, so a model always gets the same bits.
+#include <cstdint>
+
+#include "backend/cuda/delta_net.cuh"
+
+namespace counterbeam::cuda {
+namespace {
+
+constexpr int kThreads = 128;
+
+// The unit query (times key_dim^-1/2) and key of one token, by one warp; returns their product.
+__device__ float unit_keys(float* q_out, float* k_out, const Bf16* q, const Bf16* k, int key_dim) {
+  const int lane = threadIdx.x % 32;
+  float qq = 0, kk = 0, qk = 0;
+  for (int i = lane; i < key_dim; i += 32) {
+    const float a = __bfloat162float(q[i]), b = __bfloat162float(k[i]);
+    qq = fmaf(a, a, qq);
+    kk = fmaf(b, b, kk);
+    qk = fmaf(a, b, qk);
+  }
+  const float q_scale = rsqrtf(warp_sum(qq) + 1e-6f) * rsqrtf(float(key_dim));
+  const float k_scale = rsqrtf(warp_sum(kk) + 1e-6f);
+  for (int i = lane; i < key_dim; i += 32) {
+    q_out[i] = __bfloat162float(q[i]) * q_scale;
+    k_out[i] = __bfloat162float(k[i]) * k_scale;
+  }
+  return warp_sum(qk) * q_scale * k_scale;
+}
+
+// One token on one column of the state [key_dim][value_dim]; `gates` is {decay, beta, k q}.
+__device__ float walk_column(float* column, int value_dim, const float* q, const float* k,
+                             int key_dim, float v, const float* gates) {
+  float read = 0, sum = 0;
+  for (int i = 0; i < key_dim; ++i) {
+    const float s = column[i * std::ptrdiff_t(value_dim)];
+    read = fmaf(s, k[i], read);
+    sum = fmaf(s, q[i], sum);
+  }
+  const float decay = gates[0], delta = gates[1] * fmaf(-decay, read, v);
+  for (int i = 0; i < key_dim; ++i) {
+    float& s = column[i * std::ptrdiff_t(value_dim)];
+    s = fmaf(k[i], delta, s * decay);
+  }
+  return fmaf(gates[2], delta, sum * decay);
+}
+
+// Grid: [value heads, segments]. Shared: q [key_dim], k [key_dim], gates [3].
+__global__ void __launch_bounds__(kThreads) walk_heads(const DeltaArguments a) {
+  extern __shared__ float shared[];
+  float *q = shared, *k = q + a.key_dim, *gates = k + a.key_dim;
+  let_successor_start();
+  const int head = blockIdx.x;
+  const float rate = -expf(a.a_log[head]), dt_bias = a.dt_bias[head];
+  wait_for_predecessor();
+  const DeviceSegment segment = a.segments[blockIdx.y];
+  const int q_at = head / (a.value_heads / a.key_heads) * a.key_dim;
+  const int k_at = a.key_heads * a.key_dim + q_at;
+  const int v_at = 2 * a.key_heads * a.key_dim + head * a.value_dim;
+  float* state = a.memory + std::size_t(segment.state) * a.slot_floats +
+                 std::size_t(head) * std::size_t(a.key_dim) * std::size_t(a.value_dim);
+  for (int token = 0; token < segment.rows; ++token) {
+    const std::ptrdiff_t row = segment.first_row + token;
+    const Bf16* in = a.qkv + row * a.qkv_stride;
+    __syncthreads();
+    if (threadIdx.x < 32) {
+      const float product = unit_keys(q, k, in + q_at, in + k_at, a.key_dim);
+      if (threadIdx.x == 0) {
+        const float raw = __bfloat162float(a.decay[row * a.decay_stride + head]);
+        gates[0] = delta_decay(raw, dt_bias, rate);
+        gates[1] = delta_beta(__bfloat162float(a.beta[row * a.beta_stride + head]));
+        gates[2] = product;
+      }
+    }
+    __syncthreads();
+    for (int column = threadIdx.x; column < a.value_dim; column += kThreads) {
+      const float v = __bfloat162float(in[v_at + column]);
+      const float o = walk_column(state + column, a.value_dim, q, k, a.key_dim, v, gates);
+      a.out[row * a.out_stride + head * a.value_dim + column] = __float2bfloat16_rn(o);
+    }
+  }
+}
+
+bool aligned(Matrix m) {
+  return reinterpret_cast<std::uintptr_t>(m.data) % 8 == 0 && m.stride % 4 == 0;
+}
+
+// Columns per lane. Segments of one row move memory: whole lines. Longer ones compute: more and
+// narrower strips as long as the multiprocessors (132) are not all busy twice over.
+int columns_per_lane(const StateShape& shape, const DeviceBatch& batch) {
+  const int blocks = batch.segment_count * shape.value_heads * (shape.value_dim / 128);
+  if (shape.value_dim % 128 != 0) return 1;
+  if (batch.longest_segment <= 2 || blocks >= 264) return 4;
+  return blocks >= 66 ? 2 : 1;
+}
+
+}  // namespace
+
+void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const StateView& states,
+               int layer, const DeviceBatch& batch) {
+  if (batch.segment_count == 0) return;
+  const StateShape& shape = states.shape;
+  const std::size_t layer_floats = states.conv_floats() + states.memory_floats();
+  const DeltaArguments arguments{
+      static_cast<Bf16*>(out.data),
+      static_cast<const Bf16*>(in.qkv.data),
+      static_cast<const Bf16*>(in.beta.data),
+      static_cast<const Bf16*>(in.decay.data),
+      out.stride,
+      in.qkv.stride,
+      in.beta.stride,
+      in.decay.stride,
+      in.a_log,
+      in.dt_bias,
+      states.slots + std::size_t(layer) * layer_floats + states.conv_floats(),
+      states.slot_floats(),
+      shape.key_heads,
+      shape.value_heads,
+      shape.key_dim,
+      shape.value_dim,
+      batch.segments};
+  if (shape.key_dim == 128 && shape.value_dim % 32 == 0 && aligned(out) && aligned(in.qkv)) {
+    delta_strips(stream, arguments, batch.segment_count, columns_per_lane(shape, batch));
+    return;
+  }
+  const dim3 grid(unsigned(shape.value_heads), unsigned(batch.segment_count));
+  const std::size_t shared = std::size_t(2 * shape.key_dim + 3) * sizeof(float);
+  launch(stream, "delta_net", walk_heads, grid, dim3(kThreads), shared, arguments);
+}
+
+}  // namespace counterbeam::cuda

@@ -1,0 +1,63 @@
+// What the two kernels of the gated delta rule share: their arguments and a token's two gates.
+#pragma once
+
+#include "backend/cuda/kernels.h"
+#include "backend/cuda/launch.h"
+
+namespace counterbeam::cuda {
+
+struct DeltaArguments {
+  Bf16* out;
+  const Bf16* qkv;  // [rows][q heads | k heads | v heads]
+  const Bf16* beta;
+  const Bf16* decay;
+  int out_stride, qkv_stride, beta_stride, decay_stride;
+  const float* a_log;
+  const float* dt_bias;
+  float* memory;  // of slot 0 in this layer
+  std::size_t slot_floats;
+  int key_heads, value_heads, key_dim, value_dim;
+  const DeviceSegment* segments;
+};
+
+// REQUIRES key_dim 128, value_dim a multiple of 32 * columns, rows of qkv and out 8-byte aligned.
+// `columns` (1, 2 or 4) is how many columns of the state a lane keeps; it changes no bit.
+void delta_strips(cudaStream_t stream, const DeltaArguments& arguments, int segments, int columns);
+
+#ifdef __CUDACC__
+
+// g of e^g is -e^a_log softplus(a + dt_bias); `rate` is -e^a_log.
+__device__ __forceinline__ float delta_decay(float a, float dt_bias, float rate) {
+  const float x = a + dt_bias;
+  return expf(rate * (x > 20.0f ? x : log1pf(expf(x))));
+}
+
+__device__ __forceinline__ float delta_beta(float b) {
+  return 1.0f / (1.0f + expf(-b));
+}
+
+__device__ __forceinline__ float warp_sum(float x) {
+#pragma unroll
+  for (int other = 16; other > 0; other /= 2) x += __shfl_xor_sync(~0u, x, other);
+  return x;
+}
+
+// N neighbours that are loaded and stored at once.
+template <typename T, int N>
+struct alignas(sizeof(T) * N) Pack {
+  T at[N];
+};
+
+template <int N, typename T>
+__device__ __forceinline__ Pack<T, N> load_pack(const T* from) {
+  return *reinterpret_cast<const Pack<T, N>*>(from);
+}
+
+template <int N, typename T>
+__device__ __forceinline__ void store_pack(T* to, const Pack<T, N>& pack) {
+  *reinterpret_cast<Pack<T, N>*>(to) = pack;
+}
+
+#endif
+
+}  // namespace counterbeam::cuda

@@ -1,0 +1,266 @@
+// The head on the device: the tokens and log-probabilities that backend/draw.h makes of the same
+// logits, whatever else is asked for in the launch.
+#include <algorithm>
+#include <numeric>
+
+#include "backend/draw.h"
+#include "cuda_support.h"
+
+namespace counterbeam {
+namespace {
+
+using CudaHead = CudaTest;
+
+// Rows of logits of several kinds, on the host and on the device.
+class Logits {
+ public:
+  Logits(int rows, int vocab, int stride) : rows_(rows), vocab_(vocab), stride_(stride) {
+    values.assign(std::size_t(rows) * std::size_t(stride), std::nanf(""));
+    Numbers numbers(31);
+    for (int r = 0; r < rows; ++r) {
+      for (int i = 0; i < vocab; ++i) at(r, i) = make(r % 6, numbers);
+      if (r % 6 == 1) at(r, (r * 977) % vocab) = 40;
+    }
+  }
+  float& at(int row, int id) { return values[std::size_t(row) * std::size_t(stride_) + id]; }
+  std::span<const float> row(int r) const {
+    return std::span(values).subspan(std::size_t(r) * std::size_t(stride_), std::size_t(vocab_));
+  }
+  int rows() const { return rows_; }
+  int vocab() const { return vocab_; }
+  int stride() const { return stride_; }
+
+  std::vector<float> values;
+
+ private:
+  static float make(int kind, Numbers& numbers) {
+    const float x = numbers.next(), y = numbers.next();
+    switch (kind) {
+      case 0:
+        return 3 * x + 0.01f * y;  // wide
+      case 1:
+        return 5 * x + 0.1f * y;  // one far above all others
+      case 2:
+        return 0.25f;  // all the same
+      case 3:
+        return std::round(4 * x);  // many ties
+      case 4:
+        return 30 * x * x * x + y;  // peaked, some far below
+      default:
+        return 1e-3f * x - 200 + y / 8;  // flat, far from 0
+    }
+  }
+  int rows_, vocab_, stride_;
+};
+
+std::vector<HeadResult> run(const Logits& logits, const std::vector<HeadJob>& jobs,
+                            int padding = 0) {
+  std::vector<cuda::DeviceJob> device_jobs;
+  std::vector<cuda::DeviceMix> mixes;
+  cuda::HeadKind kind;
+  for (const HeadJob& job : jobs) {
+    kind.filtered |= job.sampling.top_k > 0 || job.sampling.top_p < 1;
+    kind.mixed |= !job.mix.empty();
+    device_jobs.push_back({job.row, static_cast<int>(job.given), job.follows,
+                           job.sampling.temperature, job.sampling.top_p, job.sampling.top_k,
+                           job.vocab_limit, static_cast<int>(mixes.size()),
+                           static_cast<int>(job.mix.size()), job.plausibility, uniform(job.key)});
+    for (const auto& [row, weight] : job.mix) mixes.push_back({row, weight});
+  }
+  for (int i = 0; i < padding; ++i) device_jobs.push_back({-1, -1, -1, 1, 1, 0, 0, 0, 0, 0, 0});
+  const int count = static_cast<int>(device_jobs.size());
+  const DeviceArray<float> device_logits(logits.values);
+  const DeviceArray<cuda::DeviceJob> in(device_jobs);
+  const DeviceArray<cuda::DeviceMix> in_mixes(mixes);
+  const DeviceArray<cuda::DeviceResult> out(device_jobs.size());
+  const DeviceArray<char> workspace(
+      cuda::head_workspace(logits.rows(), count, logits.vocab(), kind));
+  cuda::head_jobs(nullptr, device_logits.data(), logits.rows(), logits.stride(), logits.vocab(),
+                  in.data(), count, in_mixes.data(), kind, out.data(), workspace.data());
+  std::vector<HeadResult> results;
+  for (const cuda::DeviceResult& result : out.get())
+    results.push_back(
+        {TokenId{result.token}, result.logprob, result.drawn_logprob, result.finite != 0});
+  results.resize(jobs.size());
+  return results;
+}
+
+// How far the job's uniform number is from the part of [0, 1) that belongs to `token`; 2 where the
+// token may not be drawn at all. Unmixed jobs.
+double distance(const HeadJob& job, std::span<const float> logits, TokenId token) {
+  const int limit = job.vocab_limit > 0 ? job.vocab_limit : static_cast<int>(logits.size());
+  std::vector<int> ids(static_cast<std::size_t>(limit));
+  std::iota(ids.begin(), ids.end(), 0);
+  std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return logits[a] > logits[b]; });
+  if (job.sampling.top_k > 0) ids.resize(std::min(ids.size(), std::size_t(job.sampling.top_k)));
+  const auto mass = [&](int id) {
+    return std::exp((double(logits[id]) - double(logits[ids[0]])) / job.sampling.temperature);
+  };
+  double total = 0, reached = 0;
+  for (const int id : ids) total += mass(id);
+  std::size_t kept = 0;
+  while (kept < ids.size() && (kept == 0 || reached < job.sampling.top_p * total))
+    reached += mass(ids[kept++]);
+  ids.resize(job.sampling.top_p < 1 ? kept : ids.size());
+  total = job.sampling.top_p < 1 ? reached : total;
+  std::sort(ids.begin() + 1, ids.end());
+  std::inplace_merge(ids.begin(), ids.begin() + 1, ids.end());
+  double passed = 0;
+  for (const int id : ids) {
+    const double after = passed + mass(id) / total;
+    if (id == static_cast<int>(token))
+      return std::max({0.0, passed - uniform(job.key), uniform(job.key) - after});
+    passed = after;
+  }
+  return 2;
+}
+
+void expect_as_drawn(const Logits& logits, const HeadJob& job, const HeadResult& got,
+                     TokenId drawn = -1) {
+  std::vector<std::span<const float>> mixed;
+  for (const auto& [row, share] : job.mix) mixed.push_back(logits.row(row));
+  const HeadResult expected = run_head_job(job, {logits.row(job.row), mixed}, drawn);
+  const std::string what =
+      "row " + std::to_string(job.row) + ", top-k " + std::to_string(job.sampling.top_k) +
+      ", top-p " + std::to_string(job.sampling.top_p) + ", temperature " +
+      std::to_string(job.sampling.temperature) + ", limit " + std::to_string(job.vocab_limit) +
+      ", vocabulary " + std::to_string(logits.vocab());
+  ASSERT_TRUE(got.finite) << what;
+  if (got.token != expected.token) {
+    // Two roundings of one distribution: the number lies on the edge between two tokens.
+    ASSERT_TRUE(job.mix.empty() && job.sampling.temperature > 0) << what;
+    EXPECT_LE(distance(job, logits.row(job.row), got.token), 1e-6)
+        << what << ": " << got.token << " for " << expected.token;
+    return;
+  }
+  EXPECT_NEAR(got.logprob, expected.logprob, 2e-5) << what;
+  EXPECT_NEAR(got.drawn_logprob, expected.drawn_logprob, 1e-4) << what;
+}
+
+constexpr Sampling kSamplings[] = {
+    {1.0f, 1.0f, 0},   {0.7f, 1.0f, 0},  {0.0f, 1.0f, 0},   {3.0f, 1.0f, 0},  {0.05f, 1.0f, 0},
+    {1.0f, 0.9f, 0},   {0.8f, 0.95f, 0}, {2.0f, 0.999f, 0}, {1.0f, 1e-6f, 0}, {1.0f, 0.5f, 5000},
+    {1.0f, 1.0f, 1},   {1.0f, 1.0f, 20}, {0.6f, 0.8f, 50},  {1.5f, 0.3f, 2},  {1.0f, 1.0f, 700},
+    {1.0f, 0.99f, 64}, {0.0f, 0.5f, 3},  {1e-3f, 0.9f, 40},
+};
+
+// `count` draws by every sampling above.
+std::vector<HeadJob> draws(const Logits& logits, int count, bool filtered) {
+  std::vector<HeadJob> jobs;
+  for (std::uint32_t i = 0; i < std::uint32_t(count); ++i) {
+    for (const Sampling& sampling : kSamplings) {
+      if (!filtered && (sampling.top_k > 0 || sampling.top_p < 1)) continue;
+      HeadJob job;
+      job.row = static_cast<int>(i) % logits.rows();
+      job.sampling = sampling;
+      job.key = {.seed = 5, .position = i};
+      if (i % 3 == 0) job.vocab_limit = std::max(1, logits.vocab() - 1 - static_cast<int>(i) * 7);
+      jobs.push_back(job);
+    }
+  }
+  return jobs;
+}
+
+TEST_F(CudaHead, DrawsAsThePlainCodeDoes) {
+  constexpr struct {
+    int vocab, stride, count;
+  } kSizes[] = {{3001, 3008, 90}, {1024, 1024, 30}, {37, 41, 12}, {1, 8, 2}, {5003, 5003, 30}};
+  for (const auto& size : kSizes) {
+    const Logits logits(12, size.vocab, size.stride);
+    for (const bool filtered : {false, true}) {
+      const auto jobs = draws(logits, size.count, filtered);
+      const auto results = run(logits, jobs, 3);
+      for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(logits, jobs[i], results[i]);
+    }
+  }
+}
+
+TEST_F(CudaHead, DrawsFromAWholeVocabulary) {
+  const Logits logits(6, 151936, 152064);
+  const auto jobs = draws(logits, 6, true);
+  const auto results = run(logits, jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(logits, jobs[i], results[i]);
+}
+
+TEST_F(CudaHead, MixesRowsAndKeepsPlausibleTokens) {
+  const Logits logits(12, 3001, 3008);
+  const std::pair<int, float> mix[] = {{4, 1.5f}, {0, -0.5f}, {6, 0.25f}};
+  std::vector<HeadJob> jobs;
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    HeadJob job;
+    job.row = i % 7 == 6 ? 0 : 4;
+    if (i % 7 != 5) job.mix = std::span(mix).first(1 + i % 3);
+    job.plausibility = i % 2 == 0 ? 0.05f : 0.0f;
+    job.sampling = {i % 5 == 0 ? 0.0f : 0.9f, i % 4 == 0 ? 0.9f : 1.0f, i % 3 == 0 ? 30 : 0};
+    job.vocab_limit = i % 11 == 0 ? 2500 : 0;
+    job.key = {.seed = 6, .position = i};
+    jobs.push_back(job);
+  }
+  const auto results = run(logits, jobs, 1);
+  for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(logits, jobs[i], results[i]);
+}
+
+TEST_F(CudaHead, ScoresGivenAndFollowedTokens) {
+  const Logits logits(6, 3001, 3001);
+  std::vector<HeadJob> jobs(5);
+  jobs[0].row = 0;
+  jobs[0].key = {.seed = 7};
+  jobs[1].row = 5;
+  jobs[1].follows = 0;
+  jobs[2].row = 3;
+  jobs[2].given = 2999;
+  jobs[3].row = 4;
+  jobs[3].follows = 1;
+  jobs[4].row = 1;
+  jobs[4].follows = 2;
+  const auto results = run(logits, jobs);
+  EXPECT_EQ(results[1].token, results[0].token);
+  EXPECT_EQ(results[4].token, 2999);
+  expect_as_drawn(logits, jobs[0], results[0]);
+  expect_as_drawn(logits, jobs[1], results[1], results[0].token);
+  expect_as_drawn(logits, jobs[2], results[2]);
+  expect_as_drawn(logits, jobs[3], results[3], results[0].token);
+  expect_as_drawn(logits, jobs[4], results[4], 2999);
+}
+
+TEST_F(CudaHead, AJobDoesNotDependOnTheOthers) {
+  const Logits logits(12, 5003, 5008);
+  const std::pair<int, float> mix[] = {{0, 1.0f}, {3, 0.5f}};
+  auto jobs = draws(logits, 6, true);
+  for (std::size_t i = 0; i < jobs.size(); i += 9) jobs[i].mix = mix;
+  const auto together = run(logits, jobs, 5);
+  const auto again = run(logits, jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    const HeadResult alone = run(logits, {jobs[i]})[0];
+    for (const HeadResult& other : {together[i], again[i]}) {
+      EXPECT_EQ(alone.token, other.token) << i;
+      EXPECT_EQ(alone.logprob, other.logprob) << i;
+      EXPECT_EQ(alone.drawn_logprob, other.drawn_logprob) << i;
+    }
+  }
+}
+
+TEST_F(CudaHead, RowsThatAreNotFiniteFailAlone) {
+  for (const float value : {std::nanf(""), float(INFINITY), float(-INFINITY)}) {
+    for (const int place : {0, 1500, 3000}) {
+      Logits logits(8, 3001, 3004);
+      logits.at(3, place) = value;
+      std::vector<HeadJob> jobs(8);
+      for (int r = 0; r < 8; ++r) {
+        jobs[std::size_t(r)].row = r;
+        if (r % 2 == 1) jobs[std::size_t(r)].sampling = {1.0f, 0.9f, 40};
+      }
+      jobs[3].vocab_limit = 1000;
+      const std::pair<int, float> mix[] = {{3, 1.0f}};
+      jobs[5].mix = mix;
+      jobs[6].follows = 3;
+      jobs[7].follows = 6;
+      const auto results = run(logits, jobs);
+      for (int r = 0; r < 8; ++r)
+        EXPECT_EQ(results[std::size_t(r)].finite, r != 3 && r < 5) << "row " << r;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace counterbeam
