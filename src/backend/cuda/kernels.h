@@ -65,8 +65,7 @@ struct StateView {
 };
 
 // rows.cu
-void embed(cudaStream_t stream, Matrix out, const Bf16* table, int table_stride,
-           const DeviceBatch& batch);
+void embed(cudaStream_t stream, Matrix out, const Bf16* table_blocks, const DeviceBatch& batch);
 void rms_norm(cudaStream_t stream, Matrix out, Matrix x, const float* weight, int size, float eps,
               bool zero_centred);
 void silu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up);
@@ -95,7 +94,7 @@ void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int 
                float scale, int window, const DeviceBatch& batch, void* workspace);
 void copy_page(cudaStream_t stream, const KvView& kv, int from, int to, int tokens);
 
-// delta_net.cu
+// causal_conv.cu, delta_net.cu. `out` is none of the inputs; the states of the segments advance.
 void causal_conv(cudaStream_t stream, Matrix out, Matrix x, const float* weight,
                  const StateView& states, int layer, const DeviceBatch& batch);
 struct DeltaInputs {
@@ -103,9 +102,8 @@ struct DeltaInputs {
   const float* a_log;
   const float* dt_bias;
 };
-std::size_t delta_net_workspace(int rows, int segments, const StateShape& shape);
 void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const StateView& states,
-               int layer, const DeviceBatch& batch, void* workspace);
+               int layer, const DeviceBatch& batch);
 
 // head.cu
 struct DeviceJob {
