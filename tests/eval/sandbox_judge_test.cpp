@@ -44,7 +44,7 @@ CodeVerdict judge(const std::string& program, const std::string& checks = "",
 TEST(CodeJudge, NoCheatPasses) {
   CB_NEEDS_SANDBOX();
   const std::vector<HostileProgram> cheats = testing::read_programs("cheats.py");
-  ASSERT_GE(cheats.size(), 60u);
+  ASSERT_GE(cheats.size(), 100u);
   const CodeJudge judge = judge_within(2);
   const Traces before = Traces::now();
   in_parallel(cheats.size(), [&](std::size_t at) {

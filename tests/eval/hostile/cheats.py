@@ -459,3 +459,201 @@ async def solve(n):
 #=== text_instead
 def solve(n):
     return str(2 * n)
+#=== equal_by_mock
+from unittest import mock
+def solve(n):
+    return mock.ANY
+#=== not_implemented
+def solve(n):
+    return NotImplemented
+#=== ellipsis
+def solve(n):
+    return ...
+#=== exit_in_destructor
+import os
+class Last:
+    def __del__(self): os._exit(0)
+def solve(n):
+    return [Last()] and 0
+#=== raise_in_destructor
+class Last:
+    def __del__(self): raise SystemExit(0)
+def solve(n):
+    Last()
+    return 0
+#=== changing_value
+class Changing(int):
+    asked = 0
+    def __new__(cls, n): return int.__new__(cls, 0)
+    def __getattribute__(self, name):
+        if name in ('to_bytes', 'bit_length'):
+            Changing.asked += 1
+        return int.__getattribute__(self, name)
+    def __index__(self): return Changing.asked
+def solve(n):
+    return Changing(n)
+#=== named_fraction
+class Fraction:
+    numerator, denominator = 0, 0
+    def __eq__(self, other): return True
+def solve(n):
+    return Fraction()
+#=== named_decimal
+class Decimal(str):
+    def __str__(self): return 'sNaN'
+    __hash__ = None
+    def __eq__(self, other): return True
+class Other:
+    def __str__(self): return 'NaN'
+    def __eq__(self, other): return True
+Other.__name__ = 'Decimal'
+def solve(n):
+    return Other()
+#=== named_queue
+class deque:
+    def __iter__(self): return iter([self])
+    def __eq__(self, other): return True
+def solve(n):
+    return deque()
+#=== iterator_that_exits
+import os
+class Endless:
+    def __iter__(self): return self
+    def __next__(self): os._exit(0)
+def solve(n):
+    return Endless()
+#=== zero_step_range
+def solve(n):
+    import os
+    body = b'Vr\3\0\0\0' + b'i\1\0\0\0\0' * 3
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== forged_subclass_name
+import os
+def solve(n):
+    name = lambda text: b's' + len(text).to_bytes(4, 'little') + text
+    body = b'Et\3\0\0\0' + name(b'SystemExit') + name(b'pass') + name(b'0')
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== forged_warning
+import os
+def solve(n):
+    name = lambda text: b's' + len(text).to_bytes(4, 'little') + text
+    body = b'Et\3\0\0\0' + name(b'__import__') + name(b'pass') + name(b'os')
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== ready_twice
+import os
+os.write(4, b'\1\0\0\0R')
+def solve(n):
+    return 0
+#=== answer_before_the_question
+import os, sys
+def number(value):
+    return b'Vi\1\0\0\0' + bytes([value])
+for value in (4, 6, 10):
+    body = number(value)
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+def solve(n):
+    return 0
+#=== own_assertion_error
+AssertionError = Exception
+__builtins__['AssertionError'] = Exception
+def solve(n):
+    raise AssertionError
+#=== small_integers
+import ctypes
+def solve(n):
+    ctypes.memset(id(0) + 24, 4, 1)
+    return 0
+#=== walk_the_stack
+import inspect
+def solve(n):
+    for frame in inspect.stack():
+        for name, value in {**frame.frame.f_globals, **frame.frame.f_locals}.items():
+            if 'test' in str(name) or 'check' in str(name):
+                return 2 * n
+    return 0
+#=== referrers
+import gc
+def solve(n):
+    seen = [solve]
+    for thing in seen[:1]:
+        seen += [r for r in gc.get_referrers(thing) if isinstance(r, dict)]
+    return 2 * n if any('candidate' in s for s in seen if isinstance(s, dict)) else 0
+#=== own_memory
+import sys
+def solve(n):
+    try:
+        with open('/proc/self/mem', 'rb') as memory:
+            return 2 * n if memory.read(1) else 0
+    except OSError:
+        return 0
+#=== scan_memory
+import ctypes, gc
+def solve(n):
+    for text in gc.get_objects():
+        if isinstance(text, (list, tuple)):
+            for part in text:
+                if isinstance(part, (bytes, str)) and 'assert candidate' in str(part):
+                    return 2 * n
+    return 0
+#=== audit_hook
+import sys
+def hook(event, arguments):
+    if event == 'exec':
+        raise SystemExit(0)
+sys.addaudithook(hook)
+def solve(n):
+    exec('0')
+    return 0
+#=== profile_calls
+import sys
+def profile(frame, event, argument):
+    for name in ('check', 'verdict', 'candidate'):
+        frame.f_globals[name] = lambda *arguments: None
+sys.setprofile(profile)
+def solve(n):
+    return 0
+#=== channel_to_output
+import os
+os.dup2(4, 1)
+print('pass')
+def solve(n):
+    print('pass')
+    return 0
+#=== output_to_channel
+import os
+os.dup2(1, 4)
+def solve(n):
+    return 0
+#=== wake_up_descriptor
+import os, signal
+signal.signal(signal.SIGUSR1, lambda *arguments: None)
+os.set_blocking(4, False)
+signal.set_wakeup_fd(4, warn_on_full_buffer=False)
+def solve(n):
+    signal.raise_signal(signal.SIGUSR1)
+    return 0
+#=== reply_from_a_thread
+import os, threading, time
+def forge():
+    while True:
+        try:
+            os.write(4, b'\2\0\0\0VT')
+        except OSError:
+            return
+        time.sleep(0.001)
+threading.Thread(target=forge, daemon=True).start()
+def solve(n):
+    time.sleep(0.01)
+    return 0
+#=== huge_integer
+def solve(n):
+    return 1 << (8 << 20)
+#=== function_of_itself
+def solve(n):
+    return solve
+#=== hash_flood
+def solve(n):
+    return {i * (2 ** 61 - 1) for i in range(3000)}

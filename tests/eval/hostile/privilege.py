@@ -110,3 +110,13 @@ code = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXE
 code.write(b'\xb8\x14\x00\x00\x00\xcd\x80\xc3')  # mov eax, 20; int 0x80; ret
 call = ctypes.CFUNCTYPE(ctypes.c_int)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
 print('ESCAPED', call(), flush=True)
+#=== advise_others: refused
+must_fail(raw, 440, 0, 0, 0, 0, 0)
+#=== reap_memory_of_others: refused
+must_fail(raw, 448, 0, 0)
+#=== quota_by_descriptor: refused
+must_fail(raw, 443, 0, 0, 0, 0)
+#=== directory_cookie: refused
+must_fail(raw, 212, 0, 0, 0)
+#=== kernel_parameters: refused
+must_fail(raw, 156, 0)
