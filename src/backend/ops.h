@@ -107,6 +107,11 @@ class Ops {
   virtual int activation_bytes() const = 0;  // of one element of a Matrix
   // A step of up to this many rows costs about as much as a step of one: followers ride along then.
   virtual int cheap_rows() const { return 1; }
+  // The most rows of a step, and the most of prompts and scoring in it while others draw.
+  virtual int step_rows() const { return 512; }
+  virtual int rows_beside_draws() const { return 128; }
+  // Memory that a cache may take, of `wanted` bytes, where nobody says how much.
+  virtual std::int64_t cache_bytes(std::int64_t wanted) const;
   // Memory of one page and of one state; float32 unless a back end keeps them otherwise.
   virtual std::int64_t page_bytes(const KvShape& shape) const {
     return std::int64_t{2} * shape.layers * shape.heads * shape.head_dim * kPageTokens * 4;
@@ -121,6 +126,9 @@ class Ops {
   // Weights. Parts are stacked along their first dimension, so that q, k, v are one product.
   virtual std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) = 0;
   virtual std::unique_ptr<Vector> upload(std::span<const TensorView> parts) = 0;
+  // Random numbers in (-scale, scale), where the back end can make them faster than read them.
+  virtual std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,
+                                                    std::uint64_t seed);
 
   // Stores.
   virtual std::unique_ptr<KvStore> make_kv_store(const KvShape& shape, int pages) = 0;
@@ -138,6 +146,10 @@ class Ops {
   virtual void rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) = 0;
   virtual void matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias) = 0;
   virtual void matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const Vector* bias) = 0;
+  // out = silu(gate) * up, where weight stacks the gate's and the up projection: [2 out, in].
+  // `scratch` is [rows, 2 out].
+  virtual void gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
+                            Matrix scratch);
   // In place, on the first 2 * inverse_frequency.size() columns of every head.
   virtual void rope(Matrix x, int heads, const Rope& rope) = 0;
   virtual void silu_mul(Matrix out, Matrix gate, Matrix up) = 0;
@@ -147,6 +159,9 @@ class Ops {
   virtual void split_heads(Matrix first, Matrix second, Matrix x, int heads) = 0;
 
   virtual void store_kv(KvStore& store, int layer, Matrix k, Matrix v) = 0;
+  // rope of q [rows, heads * head_dim] and of k, then store_kv.
+  virtual void rope_and_store(Matrix q, int heads, Matrix k, Matrix v, const Rope& rope,
+                              KvStore& store, int layer, const KvShape& shape);
   // Causal, grouped heads; window > 0 limits how far back a row sees (itself included).
   virtual void attention(Matrix out, Matrix q, const KvStore& store, int layer, int heads,
                          float scale, int window) = 0;
@@ -175,5 +190,10 @@ enum class Precision { F32, Bf16 };  // of weights, keys and values; sums are fl
 // The fast one: picks AMX, AVX-512 or AVX2 at run time. `isa` forces a path ("avx2", "avx512",
 // "avx512-bf16", "amx"); empty picks the best the machine has.
 std::unique_ptr<Ops> make_cpu_ops(Precision precision, int threads, const std::string& isa = "");
+
+// On an NVIDIA GPU, in bf16. An Error says why there is none.
+std::unique_ptr<Ops> make_cuda_ops();
+// Why make_cuda_ops() would fail; empty where it would not.
+std::string why_no_cuda();
 
 }  // namespace counterbeam

@@ -19,7 +19,7 @@ void add_globals(CLI::App& app, Globals& globals) {
   app.add_option("--model", globals.model,
                  "A Hugging Face folder, or ORG/NAME in the local hub cache (default: the model "
                  "that ships with Counterbeam)");
-  app.add_option("--device", globals.device, "Where to compute: auto, cpu or cuda")
+  app.add_option("--device", globals.device, "Where to compute: auto (the GPU where there is one), cpu or cuda")
       ->check(CLI::IsMember({"auto", "cpu", "cuda"}))
       ->capture_default_str();
   app.add_option("--dtype", globals.dtype, "Precision of the weights: auto, f32 or bf16")

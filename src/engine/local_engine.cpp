@@ -12,7 +12,18 @@
 namespace counterbeam {
 namespace {
 
+// Asking for float32, or for a path of the CPU, is asking for the CPU.
+bool wants_cuda(const LocalOptions& options) {
+  const bool f32 = options.precision == Precision::F32;
+  if (options.device == "cuda" && f32) {
+    bad_input("--device cuda computes in bf16; for float32 use --device cpu --dtype f32");
+  }
+  if (options.device == "auto") return !f32 && options.isa.empty() && why_no_cuda().empty();
+  return options.device == "cuda";
+}
+
 std::unique_ptr<Ops> make_ops(const LocalOptions& options, DType stored) {
+  if (wants_cuda(options)) return make_cuda_ops();
   if (options.isa == "reference") return make_reference_ops();
   const Precision precision =
       options.precision.value_or(stored == DType::BF16 ? Precision::Bf16 : Precision::F32);
@@ -76,7 +87,11 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
       std::min<std::int64_t>(model->config().max_positions, longest_sequence(size, shape));
   sequences_ = std::make_shared<Sequences>(std::move(ops), std::move(model), size);
   Scheduler::Options scheduling;
-  scheduling.planner = {options.step_rows, options.rows_beside_draws, options.vocab_limit};
+  const Ops& back_end = *sequences_->ops;
+  scheduling.planner = {
+      options.step_rows > 0 ? options.step_rows : back_end.step_rows(),
+      options.rows_beside_draws > 0 ? options.rows_beside_draws : back_end.rows_beside_draws(),
+      options.vocab_limit};
   scheduling.kept_prefixes = options.kept_prefixes;
   if (shape.has_state()) {
     const auto states = static_cast<std::size_t>(size.states);

@@ -21,14 +21,15 @@ enum class FollowerMode {
 };
 
 struct LocalOptions {
+  std::string device = "cpu";            // cpu, cuda, or auto: cuda where there is one
   std::optional<Precision> precision{};  // of the weights; none: that of the checkpoint
   int threads = 0;                       // 0: all cores
   std::string isa{};                     // of the CPU back end; "reference": plain loops
   std::int64_t cache_bytes = 0;          // for keys, values and states; 0: a share of what is free
   CacheNeed cache_size{};                // pages and states outright, where > 0
   FollowerMode followers = FollowerMode::Auto;
-  int step_rows = 512;             // at most, in one step
-  int rows_beside_draws = 128;     // of prompts and scoring, while others draw
+  int step_rows = 0;          // at most, in one step; 0: what suits the back end
+  int rows_beside_draws = 0;  // of prompts and scoring, while others draw; 0: likewise
   std::size_t kept_prefixes = 16;  // prompts whose cache outlives them; 0: none
   int vocab_limit = 0;  // > 0: ids from here on are never drawn (padding of the vocabulary)
   std::optional<TokenId> tokenizer_eos{};  // joins EngineInfo::eos

@@ -1,9 +1,7 @@
 #include "engine/memory.h"
 
 #include <algorithm>
-#include <fstream>
 #include <limits>
-#include <string>
 
 #include "base/error.h"
 #include "model/model.h"
@@ -12,17 +10,6 @@ namespace counterbeam {
 namespace {
 
 constexpr std::int64_t kSequences = 64, kTokensEach = 4096;
-constexpr std::int64_t kMebibyte = 1 << 20;
-
-// Bytes that can be had without swapping; 4 GiB where the system does not say.
-std::int64_t free_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  for (std::int64_t kibibytes; file >> key >> kibibytes >> unit;) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
-  }
-  return 4096 * kMebibyte;
-}
 
 }  // namespace
 
@@ -34,7 +21,7 @@ CacheNeed cache_size_within(std::int64_t bytes, const Ops& ops, const ModelConfi
   const std::int64_t pages_wanted = page > 0 ? kSequences * (tokens / kPageTokens + 1) : 0;
   const std::int64_t states_wanted = state > 0 ? kSequences * 3 / 2 : 0;
   const std::int64_t wanted = pages_wanted * page + states_wanted * state;
-  const std::int64_t budget = bytes > 0 ? bytes : std::min(wanted, free_memory() / 4);
+  const std::int64_t budget = bytes > 0 ? bytes : ops.cache_bytes(wanted);
   const std::int64_t least = page + 2 * state;  // one short sequence, and one that is forked
   if (budget < least) {
     failed("{} bytes of cache memory hold no sequence of this model; it needs at least {}", budget,

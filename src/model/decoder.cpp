@@ -20,13 +20,14 @@ std::unique_ptr<Vector> load_vector(Ops& ops, WeightSource& weights, const std::
 
 Linear Linear::load(Ops& ops, WeightSource& weights, std::initializer_list<Part> parts, int in,
                     bool with_bias) {
-  std::vector<TensorView> matrices, biases;
+  std::vector<WeightSource::Rows> rows;
+  std::vector<TensorView> biases;
   for (const Part& part : parts) {
-    matrices.push_back(weights.get(part.name + ".weight", {part.out, in}));
+    rows.push_back({part.name + ".weight", part.out});
     if (with_bias) biases.push_back(weights.get(part.name + ".bias", {part.out}));
   }
   Linear linear;
-  linear.weight = ops.pack(matrices);
+  linear.weight = weights.pack(ops, rows, in);
   if (with_bias) linear.bias = ops.upload(biases);
   return linear;
 }
@@ -48,9 +49,7 @@ Mlp Mlp::load(Ops& ops, WeightSource& weights, const ModelConfig& config, int la
 }
 
 void Mlp::add(Ops& ops, Matrix h, Matrix x, const Scratch& scratch) const {
-  gate_up.apply(ops, scratch.gate_up, x);
-  ops.silu_mul(scratch.product, columns(ops, scratch.gate_up, 0, intermediate),
-               columns(ops, scratch.gate_up, intermediate, intermediate));
+  ops.gated_matmul(scratch.product, x, *gate_up.weight, gate_up.bias.get(), scratch.gate_up);
   down.add(ops, h, scratch.product);
 }
 

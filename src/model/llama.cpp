@@ -73,10 +73,10 @@ class Llama : public Model {
         ops.rms_norm(k, k, *layer.k_norm, eps, norm_kind());
       }
       if (layer.rope) {
-        ops.rope(q, config_.heads, rope_);
-        ops.rope(k, config_.kv_heads, rope_);
+        ops.rope_and_store(q, config_.heads, k, v, rope_, cache.kv(), i, cache.shape().kv);
+      } else {
+        ops.store_kv(cache.kv(), i, k, v);
       }
-      ops.store_kv(cache.kv(), i, k, v);
       ops.attention(attended, q, cache.kv(), i, config_.heads, attention_scale(config_),
                     layer.window);
       layer.output.add(ops, h, attended);

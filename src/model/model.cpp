@@ -5,14 +5,13 @@
 namespace counterbeam {
 
 void Model::load_ends(Ops& ops, WeightSource& weights) {
-  const Shape table{config_.vocab, config_.hidden};
-  const TensorView embedding = weights.get("embed_tokens.weight", table);
-  embedding_ = ops.pack({&embedding, 1});
+  const auto table = [&](const char* name) {
+    const WeightSource::Rows rows[] = {{name, config_.vocab}};
+    return weights.pack(ops, rows, config_.hidden);
+  };
+  embedding_ = table("embed_tokens.weight");
   weights.done();
-  if (!config_.tied) {
-    const TensorView head = weights.get("lm_head.weight", table);
-    head_ = ops.pack({&head, 1});
-  }
+  if (!config_.tied) head_ = table("lm_head.weight");
   const TensorView norm = weights.get("norm.weight", {config_.hidden});
   norm_ = ops.upload({&norm, 1});
   weights.done();

@@ -77,7 +77,8 @@ std::unique_ptr<DeltaNet> load_delta(Ops& ops, WeightSource& weights, const Mode
 
 class Qwen35 : public Model {
  public:
-  Qwen35(const ModelConfig& config, Ops& ops, WeightSource& weights) : Model(config) {
+  Qwen35(const ModelConfig& config, Ops& ops, WeightSource& weights)
+      : Model(config), rope_(make_rope(config.rope)) {
     load_ends(ops, weights);
     for (int i = 0; i < config.layer_count(); ++i) {
       Layer layer;
@@ -122,7 +123,6 @@ class Qwen35 : public Model {
     Matrix projected;   // [rows, channels + value width + 2 Hv]
     Matrix convolved;   // [rows, channels]
     Matrix remembered;  // [rows, value width]
-    Rope rope;
     Mlp::Scratch mlp;
   };
 
@@ -137,7 +137,6 @@ class Qwen35 : public Model {
             ops.matrix(rows, delta.conv_channels() + delta.value_width() + 2 * delta.value_heads),
             ops.matrix(rows, delta.conv_channels()),
             ops.matrix(rows, delta.value_width()),
-            make_rope(config_.rope),
             Mlp::scratch(ops, config_, rows)};
   }
 
@@ -152,9 +151,8 @@ class Qwen35 : public Model {
                     config_.heads);
     ops.rms_norm(scratch.q, scratch.q, *layer.q_norm, eps, norm_kind());
     ops.rms_norm(k, k, *layer.k_norm, eps, norm_kind());
-    ops.rope(scratch.q, config_.heads, scratch.rope);
-    ops.rope(k, config_.kv_heads, scratch.rope);
-    ops.store_kv(cache.kv(), layer.kv_layer, k, v);
+    ops.rope_and_store(scratch.q, config_.heads, k, v, rope_, cache.kv(), layer.kv_layer,
+                       cache.shape().kv);
     ops.attention(scratch.attended, scratch.q, cache.kv(), layer.kv_layer, config_.heads,
                   attention_scale(config_), 0);
     ops.sigmoid_gate(scratch.attended, scratch.gate);
@@ -179,6 +177,7 @@ class Qwen35 : public Model {
   }
 
   std::vector<Layer> layers_;
+  Rope rope_;
 };
 
 }  // namespace

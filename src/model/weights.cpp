@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "base/random.h"
 #include "model/config_tensors.h"
 
 namespace counterbeam {
@@ -14,7 +13,18 @@ bool is_float(DType dtype) {
   return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16;
 }
 
+// Keeps the variance of what it multiplies.
+float matrix_scale(std::int64_t in) {
+  return std::sqrt(3.0f / static_cast<float>(in));
+}
+
 }  // namespace
+
+std::unique_ptr<PackedMatrix> WeightSource::pack(Ops& ops, std::span<const Rows> parts, int in) {
+  std::vector<TensorView> views;
+  for (const Rows& part : parts) views.push_back(get(part.name, {part.out, in}));
+  return ops.pack(views);
+}
 
 CheckpointWeights::CheckpointWeights(const Checkpoint& checkpoint, const ModelConfig& config,
                                      LoadProgress progress)
@@ -63,29 +73,25 @@ std::vector<std::string> CheckpointWeights::unexpected() const {
   return names;
 }
 
-RandomWeights::RandomWeights(DType dtype, std::uint64_t seed) : dtype_(dtype) {
-  block_.resize(65537);  // a prime, so that rows of a matrix do not repeat each other
-  for (std::size_t i = 0; i < block_.size(); ++i) {
-    const DrawKey key{.seed = seed, .position = static_cast<std::uint32_t>(i)};
-    block_[i] = static_cast<float>(uniform(key) * 2 - 1);
-  }
-}
+RandomWeights::RandomWeights(DType dtype, std::uint64_t seed) : dtype_(dtype), key_{.seed = seed} {}
 
 TensorView RandomWeights::get(const std::string& name, const Shape& shape) {
   const bool is_norm = name.find("norm.weight") != std::string::npos;
-  const bool is_matrix = shape.rank() == 2;
-  const float scale =
-      is_matrix ? std::sqrt(3.0f / static_cast<float>(shape[1])) : (is_norm ? 0.2f : 0.5f);
+  const float scale = shape.rank() == 2 ? matrix_scale(shape[1]) : is_norm ? 0.2f : 0.5f;
   const float offset = is_norm ? 0.5f : 0.0f;
   std::vector<float> values(static_cast<std::size_t>(shape.elements()));
-  for (std::size_t done = 0; done < values.size();) {
-    const std::size_t count = std::min(block_.size() - offset_, values.size() - done);
-    for (std::size_t i = 0; i < count; ++i) values[done + i] = offset + scale * block_[offset_ + i];
-    done += count;
-    offset_ = (offset_ + count) % block_.size();
+  for (float& value : values) {
+    ++key_.position;
+    value = offset + scale * static_cast<float>(2 * uniform(key_) - 1);
   }
   tensors_.push_back(Tensor::from_f32(values, dtype_, shape));
   return tensors_.back().view();
+}
+
+std::unique_ptr<PackedMatrix> RandomWeights::pack(Ops& ops, std::span<const Rows> parts, int in) {
+  int out = 0;
+  for (const Rows& part : parts) out += part.out;
+  return ops.pack_random(out, in, matrix_scale(in), key_.seed + ++key_.block);
 }
 
 }  // namespace counterbeam

@@ -5,10 +5,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "backend/ops.h"
+#include "base/random.h"
 #include "model/config.h"
 #include "tensor/checkpoint.h"
 #include "tensor/tensor.h"
@@ -21,6 +25,12 @@ class WeightSource {
   // Names begin below the decoder ("layers.0.mlp.up_proj.weight"), or with "lm_head." The view is
   // valid until the next call of done().
   virtual TensorView get(const std::string& name, const Shape& shape) = 0;
+  // Several matrices [out, in] stacked into one.
+  struct Rows {
+    std::string name;
+    int out;
+  };
+  virtual std::unique_ptr<PackedMatrix> pack(Ops& ops, std::span<const Rows> parts, int in);
   // What was given out so far has been packed.
   virtual void done() = 0;
 };
@@ -50,19 +60,18 @@ class CheckpointWeights : public WeightSource {
   std::int64_t bytes_done_ = 0;
 };
 
-// Random numbers at the scale of a fresh model: what a bench needs. Every tensor repeats one block
-// of them, so that making a model runs at the speed of memory.
+// Random numbers at the scale of a fresh model: what a bench needs. Matrices are made by the back end.
 class RandomWeights : public WeightSource {
  public:
   explicit RandomWeights(DType dtype, std::uint64_t seed = 1);
 
   TensorView get(const std::string& name, const Shape& shape) override;
+  std::unique_ptr<PackedMatrix> pack(Ops& ops, std::span<const Rows> parts, int in) override;
   void done() override { tensors_.clear(); }
 
  private:
   DType dtype_;
-  std::vector<float> block_;
-  std::size_t offset_ = 0;
+  DrawKey key_;
   std::vector<Tensor> tensors_;
 };
 

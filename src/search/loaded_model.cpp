@@ -10,10 +10,7 @@ namespace {
 
 LocalOptions engine_options(const LoadOptions& options, const Tokenizer& tokenizer) {
   LocalOptions local;
-  if (options.device == "cuda")
-    bad_input(
-        "--device cuda: this build computes on the CPU only; use "
-        "--device cpu or auto");
+  local.device = options.device;
   if (options.dtype == "f32") local.precision = Precision::F32;
   if (options.dtype == "bf16") local.precision = Precision::Bf16;
   local.threads = options.threads;

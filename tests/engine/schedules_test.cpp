@@ -165,11 +165,12 @@ LocalOptions random_options(std::mt19937& random) {
 }
 
 Tally run_schedules(const ModelConfig& config, int engines, int rounds, const std::string& isa,
-                    int threads) {
+                    int threads, const std::string& device = "cpu") {
   constexpr std::uint32_t kScripts = 24;
   const auto with_isa = [&](LocalOptions options) {
     options.isa = isa;
     options.threads = threads;
+    options.device = device;
     return options;
   };
   std::vector<Trace> alone;
@@ -214,6 +215,12 @@ TEST(Schedules, AThousandRandomOnesGiveTheSameBitsAsEachRequestAlone) {
   // How often depends on how the threads meet; some 500 each in a usual run.
   EXPECT_GE(attention.dropped, 100);
   EXPECT_GE(recurrent.dropped, 100);
+}
+
+TEST(Schedules, TheGpuToo) {
+  if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
+  run_schedules(tiny_attention(), 6, 10, "", 1, "cuda");
+  run_schedules(tiny_recurrent(), 6, 10, "", 1, "cuda");
 }
 
 TEST(Schedules, TheCpuBackEndToo) {

@@ -110,6 +110,22 @@ TEST(Parity, ReferenceOpsMatchTransformers) {
   }
 }
 
+// In bf16 throughout: weights, activations, keys and values.
+TEST(Parity, TheGpuMatchesTransformersWithinBf16) {
+  CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
+  if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
+  for (const fs::path& folder : parity_folders(true)) {
+    SCOPED_TRACE(folder.filename().string());
+    Runner runner = load_runner(folder, make_cuda_ops());
+    for (const Case& one : cases_of(folder)) {
+      const double error = squared_error(same_by_every_way(runner, one), one.logits);
+      EXPECT_LE(error, 1e-3) << one.name;
+      RecordProperty(one.name, fmt::format("{:.1e}", error));
+      fmt::print("{}: normalised squared error {:.1e}\n", one.name, error);
+    }
+  }
+}
+
 TEST(Parity, EveryCpuPathMatchesTransformers) {
   CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
   for (const Isa isa : kAllIsas) {

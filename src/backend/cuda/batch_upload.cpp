@@ -1,0 +1,98 @@
+#include "backend/cuda/batch_upload.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cuda/launch.h"
+
+namespace counterbeam::cuda {
+namespace {
+
+// Enough for what a step ever holds, so that addresses never change.
+constexpr std::size_t kBytes = std::size_t{16} << 20;
+constexpr std::size_t kRowBytes = std::size_t{1} << 20;
+
+std::size_t after(std::size_t place, std::size_t bytes) {
+  return (place + bytes + 15) / 16 * 16;
+}
+
+}  // namespace
+
+void BatchUpload::make_room(std::size_t bytes) {
+  if (host_.bytes() > 0) return check(bytes <= kBytes ? cudaSuccess : cudaErrorInvalidValue,
+                                      "a step with too many rows and pages");
+  host_ = PinnedMemory(kBytes);
+  device_.want(kBytes, "the rows of a step");
+}
+
+DeviceBatch BatchUpload::write(const Batch& batch, int rows, int segments, int context) {
+  std::size_t page_count = 0;
+  for (const Segment& segment : batch.segments) page_count += segment.pages.size();
+  const auto ints = [](std::size_t n) { return n * sizeof(int); };
+  Places at{};
+  at.row_segment = after(0, ints(std::size_t(rows)));
+  at.row_position = after(at.row_segment, ints(std::size_t(rows)));
+  at.segments = after(at.row_position, ints(std::size_t(rows)));
+  at.pages = after(at.segments, std::size_t(segments) * sizeof(DeviceSegment));
+  used_ = after(at.pages, ints(page_count));
+  make_room(used_);
+
+  const auto host = [&](std::size_t place) { return reinterpret_cast<int*>(host_.data() + place); };
+  int *ids = host(0), *row_segment = host(at.row_segment), *row_position = host(at.row_position);
+  auto* of_segment = reinterpret_cast<DeviceSegment*>(host_.data() + at.segments);
+  int* pages = host(at.pages);
+  const int real = static_cast<int>(batch.ids.size());
+  std::copy(batch.ids.begin(), batch.ids.end(), ids);
+  std::fill(ids + real, ids + rows, 0);
+  std::fill(row_segment + real, row_segment + rows, 0);
+  std::fill(row_position + real, row_position + rows, -1);
+  DeviceBatch on_device{};
+  int first_page = 0, index = 0;
+  for (const Segment& segment : batch.segments) {
+    for (int i = 0; i < segment.rows; ++i) {
+      row_segment[segment.first_row + i] = index;
+      row_position[segment.first_row + i] = segment.position + i;
+    }
+    of_segment[index++] = {segment.first_row, segment.rows, segment.position, first_page,
+                           static_cast<int>(segment.state)};
+    for (const PageId page : segment.pages) pages[first_page++] = static_cast<int>(page);
+    on_device.longest_segment = std::max(on_device.longest_segment, segment.rows);
+  }
+  for (; index < segments; ++index) of_segment[index] = {real, 0, 0, 0, 0};
+
+  const auto device = [&](std::size_t place) {
+    return reinterpret_cast<const int*>(device_.as<std::byte>() + place);
+  };
+  on_device.ids = device(0);
+  on_device.row_segment = device(at.row_segment);
+  on_device.row_position = device(at.row_position);
+  on_device.segments =
+      reinterpret_cast<const DeviceSegment*>(device_.as<std::byte>() + at.segments);
+  on_device.pages = device(at.pages);
+  on_device.rows = rows;
+  on_device.segment_count = segments;
+  on_device.longest_context = context;
+  return on_device;
+}
+
+void BatchUpload::send(cudaStream_t stream) {
+  check(cudaMemcpyAsync(device_.data(), host_.data(), used_, cudaMemcpyHostToDevice, stream),
+        "copying a step's rows");
+}
+
+const int* BatchUpload::send_rows(cudaStream_t stream, std::span<const int> rows, int count) {
+  if (host_rows_.bytes() == 0) {
+    host_rows_ = PinnedMemory(kRowBytes);
+    device_rows_.want(kRowBytes, "the rows of a step");
+  }
+  const std::size_t bytes = std::size_t(count) * sizeof(int);
+  check(bytes <= kRowBytes ? cudaSuccess : cudaErrorInvalidValue, "too many rows wanted");
+  int* host = reinterpret_cast<int*>(host_rows_.data());
+  std::copy(rows.begin(), rows.end(), host);
+  std::fill(host + rows.size(), host + count, 0);
+  check(cudaMemcpyAsync(device_rows_.data(), host, bytes, cudaMemcpyHostToDevice, stream),
+        "copying row numbers");
+  return device_rows_.as<int>();
+}
+
+}  // namespace counterbeam::cuda

@@ -1,0 +1,33 @@
+// The arrays of a step on their way to the device: written to pinned memory, copied in one go. Where
+// an array lies depends on the rounded counts alone, so that graphs find it again.
+#pragma once
+
+#include <span>
+
+#include "backend/cuda/device_memory.h"
+#include "backend/cuda/kernels.h"
+#include "backend/ops.h"
+
+namespace counterbeam::cuda {
+
+class BatchUpload {
+ public:
+  // REQUIRES the copies of the step before to be over. `rows` and `context` are rounded up.
+  DeviceBatch write(const Batch& batch, int rows, int segments, int context);
+  void send(cudaStream_t stream);
+
+  // Row numbers for gather(), `count` rounded up with zeros; sent at once.
+  const int* send_rows(cudaStream_t stream, std::span<const int> rows, int count);
+
+ private:
+  struct Places {
+    std::size_t ids, row_segment, row_position, segments, pages, end;
+  };
+  void make_room(std::size_t bytes);
+
+  PinnedMemory host_, host_rows_;
+  DeviceMemory device_, device_rows_;
+  std::size_t used_ = 0;
+};
+
+}  // namespace counterbeam::cuda

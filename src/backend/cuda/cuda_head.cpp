@@ -1,0 +1,147 @@
+// The head: logits of some hundred rows at a time stay on the device; tokens and log-probabilities
+// come back in one small copy.
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cuda/cuda_ops.h"
+#include "backend/cuda/launch.h"
+#include "base/error.h"
+
+namespace counterbeam::cuda {
+namespace {
+
+constexpr int kLogitRows = 512;  // at once
+
+DeviceJob device_job(const HeadJob& job, int first_row, int first_job) {
+  DeviceJob on_device{};
+  on_device.row = job.row - first_row;
+  on_device.given = job.given;
+  on_device.follows = job.given < 0 && job.follows >= 0 ? job.follows - first_job : -1;
+  on_device.temperature = job.sampling.temperature;
+  on_device.top_p = job.sampling.top_p;
+  on_device.top_k = job.sampling.top_k;
+  on_device.vocab_limit = job.vocab_limit;
+  on_device.plausibility = job.plausibility;
+  on_device.uniform = uniform(job.key);
+  return on_device;
+}
+
+bool draws(const HeadJob& job) {
+  return job.given < 0 && job.follows < 0;
+}
+
+int stride_of(const PackedMatrix& weight) {
+  return (weight.out + 3) / 4 * 4;
+}
+
+}  // namespace
+
+const float* CudaOps::logits_on_device(Matrix x, const PackedMatrix& weight) {
+  const int stride = stride_of(weight);
+  const std::size_t bytes = std::size_t(x.rows) * std::size_t(stride) * sizeof(float);
+  if (bytes > logits_.bytes()) {
+    wait();
+    logits_.want(bytes, "logits");
+  }
+  product_into({Finish::StoreFloat, logits_.data(), stride, nullptr}, x, weight);
+  return logits_.as<float>();
+}
+
+std::vector<HeadResult> CudaOps::head(Matrix x, const PackedMatrix& weight,
+                                      std::span<const HeadJob> jobs) {
+  end_of_graph();
+  std::vector<HeadResult> results(jobs.size());
+  // Jobs belong together from one that follows nobody to the next, and their rows rise.
+  int first = 0;
+  for (int j = 1; j <= static_cast<int>(jobs.size()); ++j) {
+    if (j < static_cast<int>(jobs.size()) &&
+        (jobs[std::size_t(j)].follows >= 0 ||
+         jobs[std::size_t(j)].row + kLogitRows / 8 < jobs[std::size_t(first)].row + kLogitRows))
+      continue;
+    run_jobs(results, x, weight, jobs, first, j);
+    first = j;
+  }
+  return results;
+}
+
+void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
+                       std::span<const HeadJob> jobs, int first, int last) {
+  int low = x.rows, high = 0;
+  HeadKind kind;
+  std::vector<DeviceMix> mixes;
+  std::vector<DeviceJob> on_device;
+  for (const HeadJob& job : jobs.subspan(std::size_t(first), std::size_t(last - first))) {
+    low = std::min(low, job.row);
+    high = std::max(high, job.row);
+    for (const auto& [row, share] : job.mix) {
+      low = std::min(low, row);
+      high = std::max(high, row);
+    }
+  }
+  for (const HeadJob& job : jobs.subspan(std::size_t(first), std::size_t(last - first))) {
+    DeviceJob device = device_job(job, low, first);
+    if (draws(job)) {
+      kind.filtered |= job.sampling.top_k > 0 || job.sampling.top_p < 1;
+      kind.mixed |= !job.mix.empty();
+      device.first_mix = static_cast<int>(mixes.size());
+      device.mixes = static_cast<int>(job.mix.size());
+      for (const auto& [row, share] : job.mix) mixes.push_back({row - low, share});
+    }
+    on_device.push_back(device);
+  }
+  Matrix rows = x;
+  rows.rows = high - low + 1;
+  rows.data = static_cast<Bf16*>(x.data) + std::ptrdiff_t{low} * x.stride;
+  const float* logits = logits_on_device(rows, weight);
+
+  const int count = last - first;
+  const std::size_t job_bytes = on_device.size() * sizeof(DeviceJob);
+  const std::size_t mix_bytes = mixes.size() * sizeof(DeviceMix);
+  const std::size_t result_bytes = std::size_t(count) * sizeof(DeviceResult);
+  const std::size_t workspace = head_workspace(rows.rows, count, weight.out, kind);
+  if (workspace > workspace_.bytes() || job_bytes + mix_bytes > jobs_.bytes() ||
+      result_bytes > results_.bytes()) {
+    wait();
+    workspace_.want(workspace, "drawing tokens");
+    jobs_.want(std::max<std::size_t>(job_bytes + mix_bytes, 1 << 20), "drawing tokens");
+    results_.want(std::max<std::size_t>(result_bytes, 1 << 20), "drawing tokens");
+    jobs_there_ = PinnedMemory(jobs_.bytes());
+    results_back_ = PinnedMemory(results_.bytes());
+  }
+  std::memcpy(jobs_there_.data(), on_device.data(), job_bytes);
+  if (mix_bytes > 0) std::memcpy(jobs_there_.data() + job_bytes, mixes.data(), mix_bytes);
+  check(cudaMemcpyAsync(jobs_.data(), jobs_there_.data(), job_bytes + mix_bytes,
+                        cudaMemcpyHostToDevice, stream_),
+        "copying jobs");
+  head_jobs(stream_, logits, rows.rows, stride_of(weight), weight.out, jobs_.as<DeviceJob>(), count,
+            reinterpret_cast<const DeviceMix*>(jobs_.as<std::byte>() + job_bytes), kind,
+            results_.as<DeviceResult>(), workspace_.data());
+  check(cudaMemcpyAsync(results_back_.data(), results_.data(), result_bytes,
+                        cudaMemcpyDeviceToHost, stream_),
+        "copying results");
+  busy_ = true;
+  wait();
+  const auto* back = reinterpret_cast<const DeviceResult*>(results_back_.data());
+  for (int j = 0; j < count; ++j) {
+    HeadResult& result = results[std::size_t(first + j)];
+    result.finite = back[j].finite != 0;
+    if (!result.finite) continue;
+    result.token = back[j].token;
+    result.logprob = back[j].logprob;
+    result.drawn_logprob = back[j].drawn_logprob;
+  }
+}
+
+void CudaOps::logits(std::span<float> out, Matrix x, const PackedMatrix& weight) {
+  end_of_graph();
+  const float* logits = logits_on_device(x, weight);
+  const std::size_t width = std::size_t(weight.out) * sizeof(float);
+  check(cudaMemcpy2DAsync(out.data(), width, logits,
+                          std::size_t(stride_of(weight)) * sizeof(float), width,
+                          std::size_t(x.rows), cudaMemcpyDeviceToHost, stream_),
+        "copying logits");
+  busy_ = true;
+  wait();
+}
+
+}  // namespace counterbeam::cuda

@@ -1,0 +1,112 @@
+// The operations on an NVIDIA GPU. Every call puts kernels on one stream and returns; only head()
+// and logits() wait.
+//
+// Steps in which every sequence has one row (decoding) are replayed as graphs: the calls from
+// begin() up to gather() are captured the first time a bucket of rows and context comes by, and
+// passed over afterwards, since they are the same for every such step but for what the arrays of
+// the batch hold. A model's calls must be a function of the numbers in StepKind alone.
+#pragma once
+
+#include <map>
+
+#include "backend/cuda/batch_upload.h"
+#include "backend/cuda/device_memory.h"
+#include "backend/cuda/kernels.h"
+#include "backend/cuda/products.h"
+#include "backend/cuda/weight_upload.h"
+#include "backend/ops.h"
+
+namespace counterbeam::cuda {
+
+struct StepKind {
+  int rows = 0;     // rounded up
+  int context = 0;  // rounded up
+  auto operator<=>(const StepKind&) const = default;
+};
+
+class CudaOps : public Ops {
+ public:
+  CudaOps();
+  ~CudaOps() override;
+
+  std::string name() const override { return name_; }
+  int activation_bytes() const override { return sizeof(Bf16); }
+  int cheap_rows() const override { return 128; }
+  int step_rows() const override { return 8192; }
+  int rows_beside_draws() const override { return 512; }
+  std::int64_t cache_bytes(std::int64_t wanted) const override;
+  std::int64_t page_bytes(const KvShape& shape) const override;
+
+  std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override;
+  std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,
+                                            std::uint64_t seed) override;
+  std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
+
+  std::unique_ptr<KvStore> make_kv_store(const KvShape& shape, int pages) override;
+  void copy_page(KvStore& store, PageId from, PageId to, int tokens) override;
+  std::unique_ptr<StateStore> make_state_store(const StateShape& shape, int slots) override;
+  void copy_state(StateStore& store, StateId from, StateId to) override;
+  void clear_state(StateStore& store, StateId state) override;
+
+  void begin(const Batch& batch) override;
+  Matrix matrix(int rows, int width) override;
+  void embed(Matrix out, const PackedMatrix& table) override;
+  void rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) override;
+  void matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias) override;
+  void matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const Vector* bias) override;
+  void gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
+                    Matrix scratch) override;
+  void rope(Matrix x, int heads, const Rope& rope) override;
+  void silu_mul(Matrix out, Matrix gate, Matrix up) override;
+  void sigmoid_gate(Matrix out, Matrix gate) override;
+  void split_heads(Matrix first, Matrix second, Matrix x, int heads) override;
+  void store_kv(KvStore& store, int layer, Matrix k, Matrix v) override;
+  void rope_and_store(Matrix q, int heads, Matrix k, Matrix v, const Rope& rope, KvStore& store,
+                      int layer, const KvShape& shape) override;
+  void attention(Matrix out, Matrix q, const KvStore& store, int layer, int heads, float scale,
+                 int window) override;
+  void causal_conv(Matrix out, Matrix x, const Vector& weight, StateStore& store,
+                   int layer) override;
+  void delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer) override;
+  void gated_norm(Matrix out, Matrix x, Matrix gate, const Vector& weight, float eps) override;
+  void gather(Matrix out, Matrix x, std::span<const int> rows) override;
+  std::vector<HeadResult> head(Matrix x, const PackedMatrix& weight,
+                               std::span<const HeadJob> jobs) override;
+  void logits(std::span<float> out, Matrix x, const PackedMatrix& weight) override;
+
+ private:
+  enum class Mode { Direct, Capture, Replay };
+
+  bool passed_over() const { return mode_ == Mode::Replay; }
+  void end_of_graph();
+  void wait();
+  Matrix padded(Matrix m) const;
+  void* shared_workspace(std::size_t bytes);
+  void product_into(const ProductTarget& target, Matrix x, const PackedMatrix& weight);
+  DeviceRope device_rope(const Rope& rope);
+  const float* logits_on_device(Matrix x, const PackedMatrix& weight);
+  void run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
+                std::span<const HeadJob> jobs, int first, int last);
+
+  std::string name_;
+  cudaStream_t stream_ = nullptr;   // where everything happens
+  cudaStream_t capture_ = nullptr;  // where graphs are written
+  ProductDevice products_;
+  DeviceMemory partial_sums_, counts_, workspace_, logits_, jobs_, results_;
+  PinnedMemory jobs_there_, results_back_;
+  WeightUpload weight_upload_;
+  BatchUpload upload_;
+  Arena arena_;
+  void* step_workspace_ = nullptr;
+  std::size_t step_workspace_bytes_ = 0;
+  std::vector<std::pair<std::vector<float>, DeviceMemory>> ropes_;
+
+  Mode mode_ = Mode::Direct;
+  cudaStream_t now_ = nullptr;  // the stream that operations go to
+  StepKind kind_;
+  DeviceBatch batch_;
+  bool busy_ = false;  // something may still be under way
+  std::map<StepKind, cudaGraphExec_t> graphs_;
+};
+
+}  // namespace counterbeam::cuda

@@ -1,0 +1,62 @@
+// Memory on the device, and pinned memory that copies to it come from.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+namespace counterbeam::cuda {
+
+class DeviceMemory {
+ public:
+  DeviceMemory() = default;
+  explicit DeviceMemory(std::size_t bytes, const char* what);
+  void* data() const { return data_.get(); }
+  template <typename T>
+  T* as() const {
+    return static_cast<T*>(data_.get());
+  }
+  std::size_t bytes() const { return bytes_; }
+  // At least `bytes`; what was there is lost. REQUIRES nothing on the device to use it any more.
+  void want(std::size_t bytes, const char* what);
+
+ private:
+  struct Free {
+    void operator()(void* data) const { cudaFree(data); }
+  };
+  std::unique_ptr<void, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
+class PinnedMemory {
+ public:
+  PinnedMemory() = default;
+  explicit PinnedMemory(std::size_t bytes);
+  std::byte* data() const { return data_.get(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(std::byte* data) const { cudaFreeHost(data); }
+  };
+  std::unique_ptr<std::byte, Free> data_;
+  std::size_t bytes_ = 0;
+};
+
+// Hands out memory from the front of large pieces and forgets everything at once. The pieces stay,
+// so the same requests in the same order give the same addresses: graphs rely on it.
+class Arena {
+ public:
+  void* take(std::size_t bytes);
+  void forget() { piece_ = used_ = 0; }
+
+ private:
+  std::vector<DeviceMemory> pieces_;
+  std::size_t piece_ = 0, used_ = 0;
+};
+
+std::size_t free_device_memory();
+
+}  // namespace counterbeam::cuda

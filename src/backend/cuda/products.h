@@ -1,0 +1,65 @@
+// Products of activations with packed weights, y = W x, for one row or thousands.
+//
+// Weights lie in blocks of 64 outputs by 64 inputs, [out / 64][in / 64][64][64], each block an image
+// of what the tensor cores read (wgmma.cuh), so that weights are one stream through memory. The sum
+// over the inputs is cut at points that depend on the weight's shape alone and put together in
+// ascending order, so a row has the same bits whatever rows are beside it.
+#pragma once
+
+#include "backend/cuda/kernels.h"
+
+namespace counterbeam::cuda {
+
+struct Weights {
+  Bf16* blocks = nullptr;
+  int out = 0;
+  int in = 0;
+};
+
+constexpr int kBlock = 64;
+constexpr std::size_t kBlockElements = std::size_t(kBlock) * kBlock;
+
+inline int blocks_of(int n) {
+  return (n + kBlock - 1) / kBlock;
+}
+inline std::size_t packed_elements(int out, int in) {
+  return std::size_t(blocks_of(out)) * std::size_t(blocks_of(in)) * kBlockElements;
+}
+
+enum class Number { F32, BF16, F16 };
+// Rows [first_out, first_out + outs) of the weight from a plain matrix [outs, in] on the device.
+void pack_rows(cudaStream_t stream, const Weights& weights, int first_out, int outs,
+               const void* rows, Number number);
+// Numbers in (-scale, scale).
+void pack_random(cudaStream_t stream, const Weights& weights, float scale, unsigned seed);
+
+enum class Finish {
+  Store,      // out = y + bias, bf16
+  Add,        // out += y + bias, each rounded to bf16
+  SiluMul,    // out[i] = silu(y[i]) * y[out / 2 + i]; REQUIRES out / 2 to be a multiple of 64
+  StoreFloat  // out = y, float32
+};
+
+struct ProductTarget {
+  Finish finish = Finish::Store;
+  void* data = nullptr;
+  int stride = 0;
+  const float* bias = nullptr;
+};
+
+// What the products of one device share.
+struct ProductDevice {
+  int processors = 0;
+  float* partial_sums = nullptr;  // product_workspace() bytes
+  unsigned* counts = nullptr;     // zero between launches, product_counts() of them
+};
+std::size_t product_workspace(int processors);
+int product_counts(int processors);
+// Once per device, before the first product.
+void prepare_products();
+
+// x: [rows, in] with 16-byte aligned rows.
+void product(cudaStream_t stream, const ProductDevice& device, const ProductTarget& target,
+             Matrix x, const Weights& weights);
+
+}  // namespace counterbeam::cuda

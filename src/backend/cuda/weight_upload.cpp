@@ -1,0 +1,61 @@
+#include "backend/cuda/weight_upload.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "backend/cuda/launch.h"
+#include "base/error.h"
+
+namespace counterbeam::cuda {
+namespace {
+
+constexpr std::size_t kPieceBytes = std::size_t{32} << 20;
+
+Number number_of(DType dtype) {
+  switch (dtype) {
+    case DType::F32: return Number::F32;
+    case DType::BF16: return Number::BF16;
+    case DType::F16: return Number::F16;
+    default: failed("weights of type {} are not supported", name_of(dtype));
+  }
+}
+
+}  // namespace
+
+void WeightUpload::prepare() {
+  if (pieces_[0].sent != nullptr) return;
+  for (Piece& piece : pieces_) {
+    piece.host = PinnedMemory(kPieceBytes);
+    piece.device.want(kPieceBytes, "reading weights");
+    check(cudaEventCreateWithFlags(&piece.sent, cudaEventDisableTiming), "making an event");
+  }
+}
+
+void WeightUpload::pack(cudaStream_t stream, const Weights& weights,
+                        std::span<const TensorView> parts) {
+  prepare();
+  int first_out = 0;
+  for (const TensorView& part : parts) {
+    const int outs = static_cast<int>(part.shape[0]);
+    const std::size_t row_bytes = part.bytes() / std::size_t(outs);
+    const int at_once = static_cast<int>(std::max<std::size_t>(1, kPieceBytes / row_bytes));
+    if (row_bytes > kPieceBytes) failed("a weight with {} inputs is too wide", weights.in);
+    for (int first = 0; first < outs; first += at_once) {
+      const int rows = std::min(at_once, outs - first);
+      Piece& piece = pieces_[turn_];
+      turn_ = 1 - turn_;
+      check(cudaEventSynchronize(piece.sent), "waiting for a copy");
+      const std::size_t bytes = std::size_t(rows) * row_bytes;
+      std::memcpy(piece.host.data(), part.data + std::size_t(first) * row_bytes, bytes);
+      check(cudaMemcpyAsync(piece.device.data(), piece.host.data(), bytes, cudaMemcpyHostToDevice,
+                            stream),
+            "copying weights");
+      pack_rows(stream, weights, first_out + first, rows, piece.device.data(),
+                number_of(part.dtype));
+      check(cudaEventRecord(piece.sent, stream), "recording an event");
+    }
+    first_out += outs;
+  }
+}
+
+}  // namespace counterbeam::cuda

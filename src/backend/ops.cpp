@@ -1,0 +1,56 @@
+// What a back end need not write itself: fused operations as their parts, and answers that fit a CPU.
+#include "backend/ops.h"
+
+#include <algorithm>
+#include <fstream>
+#include <string>
+
+namespace counterbeam {
+namespace {
+
+// Bytes that can be had without swapping; 4 GiB where the system does not say.
+std::int64_t free_memory() {
+  std::ifstream file("/proc/meminfo");
+  std::string key, unit;
+  for (std::int64_t kibibytes; file >> key >> kibibytes >> unit;) {
+    if (key == "MemAvailable:") return kibibytes * 1024;
+  }
+  return std::int64_t{4} << 30;
+}
+
+}  // namespace
+
+std::int64_t Ops::cache_bytes(std::int64_t wanted) const {
+  return std::min(wanted, free_memory() / 4);
+}
+
+std::unique_ptr<PackedMatrix> Ops::pack_random(int out, int in, float scale, std::uint64_t seed) {
+  std::vector<float> values(std::size_t(out) * std::size_t(in));
+  // Repeats one block, so that it runs at the speed of memory; the block's size is a prime, so that
+  // rows of a matrix do not repeat each other.
+  constexpr std::size_t kBlock = 65537;
+  for (std::size_t i = 0; i < std::min(kBlock, values.size()); ++i) {
+    const DrawKey key{.seed = seed, .position = static_cast<std::uint32_t>(i)};
+    values[i] = scale * static_cast<float>(2 * uniform(key) - 1);
+  }
+  for (std::size_t i = kBlock; i < values.size(); ++i) values[i] = values[i - kBlock];
+  const Tensor tensor = Tensor::from_f32(values, DType::BF16, {out, in});
+  const TensorView parts[] = {tensor.view()};
+  return pack(parts);
+}
+
+void Ops::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
+                       Matrix scratch) {
+  matmul(scratch, x, weight, bias);
+  silu_mul(out, scratch.columns(0, out.width, activation_bytes()),
+           scratch.columns(out.width, out.width, activation_bytes()));
+}
+
+void Ops::rope_and_store(Matrix q, int heads, Matrix k, Matrix v, const Rope& of, KvStore& store,
+                         int layer, const KvShape& shape) {
+  rope(q, heads, of);
+  rope(k, shape.heads, of);
+  store_kv(store, layer, k, v);
+}
+
+}  // namespace counterbeam

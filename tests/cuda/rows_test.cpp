@@ -1,0 +1,123 @@
+// Operations on rows against the reference, at widths and alignments that are not round.
+#include "backend/cuda/products.h"
+#include "cuda_support.h"
+
+namespace counterbeam {
+namespace {
+
+class CudaRows : public CudaTest {};
+
+struct Shape2 {
+  int rows, width;
+};
+constexpr Shape2 kShapes[] = {{1, 8}, {3, 5}, {5, 72}, {4, 1000}, {17, 3584}, {2, 9001}};
+
+TEST_F(CudaRows, NormsMatchTheReference) {
+  const auto reference = make_reference_ops();
+  for (const Shape2& shape : kShapes) {
+    for (const NormKind kind : {NormKind::Plain, NormKind::ZeroCentred}) {
+      Numbers numbers(1);
+      const auto x = numbers.many(std::size_t(shape.rows * shape.width));
+      const auto w = numbers.many(std::size_t(shape.width));
+      begin_rows(*reference, shape.rows);
+      const Matrix expected = reference->matrix(shape.rows, shape.width);
+      reference->rms_norm(expected, put(*reference, x, shape.rows, shape.width),
+                          *upload(*reference, w), 1e-6f, kind);
+      const DeviceMatrix from(x, shape.rows, shape.width), to(shape.rows, shape.width);
+      const DeviceArray<float> weight(w);
+      cuda::rms_norm(nullptr, to.matrix(), from.matrix(), weight.data(), shape.width, 1e-6f,
+                     kind == NormKind::ZeroCentred);
+      expect_near(to.get(), get(expected), 1.0 / 100, fmt::format("width {}", shape.width));
+    }
+  }
+}
+
+TEST_F(CudaRows, HeadNormsMatchTheReferenceInPlace) {
+  const auto reference = make_reference_ops();
+  for (const auto& [heads, dim] : {std::pair{28, 128}, {3, 5}, {16, 64}, {2, 256}, {1, 600}}) {
+    Numbers numbers(2);
+    const int width = heads * dim;
+    const auto x = numbers.many(std::size_t(3 * width)), w = numbers.many(std::size_t(dim));
+    const auto gate = numbers.many(std::size_t(3 * width));
+    begin_rows(*reference, 3);
+    const Matrix expected = put(*reference, x, 3, width), gated = reference->matrix(3, width);
+    reference->gated_norm(gated, expected, put(*reference, gate, 3, width), *upload(*reference, w),
+                          1e-6f);
+    reference->rms_norm(expected, expected, *upload(*reference, w), 1e-6f, NormKind::Plain);
+    const DeviceMatrix here(x, 3, width), gates(gate, 3, width), there(3, width);
+    const DeviceArray<float> weight(w);
+    cuda::gated_norm(nullptr, there.matrix(), here.matrix(), gates.matrix(), weight.data(), dim,
+                     1e-6f);
+    cuda::rms_norm(nullptr, here.matrix(), here.matrix(), weight.data(), dim, 1e-6f, false);
+    expect_near(here.get(), get(expected), 1.0 / 100, fmt::format("{} heads of {}", heads, dim));
+    expect_near(there.get(), get(gated), 1.0 / 100, fmt::format("{} heads of {}", heads, dim));
+  }
+}
+
+TEST_F(CudaRows, GatesMatchTheReference) {
+  const auto reference = make_reference_ops();
+  for (const Shape2& shape : kShapes) {
+    Numbers numbers(3);
+    const std::size_t count = std::size_t(shape.rows * shape.width);
+    const auto a = numbers.many(count), b = numbers.many(count);
+    begin_rows(*reference, shape.rows);
+    const Matrix first = put(*reference, a, shape.rows, shape.width);
+    const Matrix second = put(*reference, b, shape.rows, shape.width);
+    const Matrix product = reference->matrix(shape.rows, shape.width);
+    reference->silu_mul(product, first, second);
+    reference->sigmoid_gate(first, second);
+    const DeviceMatrix x(a, shape.rows, shape.width), y(b, shape.rows, shape.width);
+    const DeviceMatrix to(shape.rows, shape.width);
+    cuda::silu_mul(nullptr, to.matrix(), x.matrix(), y.matrix());
+    cuda::sigmoid_gate(nullptr, x.matrix(), y.matrix());
+    expect_near(to.get(), get(product), 1.0 / 100, "silu_mul");
+    expect_near(x.get(), get(first), 1.0 / 100, "sigmoid_gate");
+  }
+}
+
+TEST_F(CudaRows, HeadsAreSplitAndRowsPicked) {
+  Numbers numbers(4);
+  const auto x = numbers.many(6 * 2 * 3 * 10);
+  const DeviceMatrix all(x, 6, 60), first(6, 30), second(6, 30), picked(3, 60);
+  cuda::split_heads(nullptr, first.matrix(), second.matrix(), all.matrix(), 3);
+  const DeviceArray<int> rows(std::vector<int>{4, 0, 4});
+  cuda::gather(nullptr, picked.matrix(), all.matrix(), rows.data());
+  const auto a = first.get(), b = second.get(), p = picked.get();
+  for (int r = 0; r < 6; ++r) {
+    for (int h = 0; h < 3; ++h) {
+      for (int i = 0; i < 10; ++i) {
+        ASSERT_EQ(a[std::size_t(r * 30 + h * 10 + i)], x[std::size_t(r * 60 + h * 20 + i)]);
+        ASSERT_EQ(b[std::size_t(r * 30 + h * 10 + i)], x[std::size_t(r * 60 + h * 20 + 10 + i)]);
+      }
+    }
+  }
+  for (int i = 0; i < 60; ++i) {
+    ASSERT_EQ(p[std::size_t(i)], x[std::size_t(4 * 60 + i)]);
+    ASSERT_EQ(p[std::size_t(60 + i)], x[std::size_t(i)]);
+  }
+}
+
+TEST_F(CudaRows, TokensAreLookedUpInPackedWeights) {
+  for (const int width : {5, 64, 200}) {
+    const auto table = Numbers(5).many(std::size_t(150 * width));
+    const DeviceArray<float> plain(table);
+    const DeviceArray<std::uint16_t> blocks(cuda::packed_elements(150, width));
+    auto* packed = reinterpret_cast<cuda::Bf16*>(blocks.data());
+    cuda::pack_rows(nullptr, {packed, 150, width}, 0, 150, plain.data(), cuda::Number::F32);
+    TestBatch batch;
+    for (int i = 0; i < 4; ++i) batch.add(i, 1, {});
+    batch.ids = {149, 0, 64, 63};
+    const DeviceTestBatch rows(batch.batch());
+    const DeviceMatrix to(4, width);
+    cuda::embed(nullptr, to.matrix(), packed, rows.batch());
+    const auto got = to.get();
+    for (int r = 0; r < 4; ++r) {
+      for (int i = 0; i < width; ++i)
+        ASSERT_EQ(got[std::size_t(r * width + i)],
+                  table[std::size_t(batch.ids[std::size_t(r)] * width + i)]);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace counterbeam
