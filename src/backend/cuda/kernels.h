@@ -75,7 +75,7 @@ void gather(cudaStream_t stream, Matrix out, Matrix x, const int* rows);  // row
 void gated_norm(cudaStream_t stream, Matrix out, Matrix x, Matrix gate, const float* weight,
                 int size, float eps);
 
-// attention.cu
+// attention.cpp, rope_store.cu
 struct DeviceRope {
   const float* inverse_frequency;  // [half], on the device
   int half;
@@ -88,10 +88,14 @@ void store_kv(cudaStream_t stream, const KvView& kv, int layer, Matrix k, Matrix
 // The three above in one launch: q and k are rotated in place, k and v stored.
 void rope_and_store(cudaStream_t stream, Matrix q, Matrix k, Matrix v, int heads,
                     const DeviceRope& rope, const KvView& kv, int layer, const DeviceBatch& batch);
-// `workspace`: attention_workspace() bytes, whose contents mean nothing between launches.
+// `workspace`: attention_workspace() bytes, whose contents mean nothing between launches; enough for
+// any batch of no more rows and no longer a context. REQUIRES scale > 0, head_dim <= 256, and the
+// batch's arrays and the keys and values before DeviceSegment::position to be there when the step's
+// first kernel starts: they are read while the kernels before still run.
 std::size_t attention_workspace(int rows, int heads, int head_dim, int longest_context);
 void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int layer, int heads,
                float scale, int window, const DeviceBatch& batch, void* workspace);
+// The first `tokens` of a page of all layers.
 void copy_page(cudaStream_t stream, const KvView& kv, int from, int to, int tokens);
 
 // causal_conv.cu, delta_net.cu. `out` is none of the inputs; the states of the segments advance.

@@ -1,0 +1,68 @@
+// The three ways attention is computed, which give the same bits; attention.cpp chooses.
+#pragma once
+
+#include "backend/cuda/kernels.h"
+#include "backend/cuda/launch.h"
+
+namespace counterbeam::cuda {
+
+constexpr int kTileKeys = 64;  // keys are taken in tiles of these, at fixed positions
+
+// The keys and values of one layer.
+struct LayerPages {
+  Bf16* keys;
+  Bf16* values;
+  int heads, head_dim;
+
+  __host__ __device__ std::size_t at(int page, int head) const {
+    return (std::size_t(page) * std::size_t(heads) + std::size_t(head)) * std::size_t(kPageTokens) *
+           std::size_t(head_dim);
+  }
+};
+
+inline LayerPages layer_pages(const KvView& kv, int layer) {
+  const std::size_t first = std::size_t(layer) * std::size_t(kv.pages) *
+                            std::size_t(kv.shape.heads) * std::size_t(kPageTokens) *
+                            std::size_t(kv.shape.head_dim);
+  return {kv.keys + first, kv.values + first, kv.shape.heads, kv.shape.head_dim};
+}
+
+// What a row has made of one tile, or of all tiles so far.
+struct RowSum {
+  float top;  // largest score, times log2 e
+  float sum;  // of 2^(score - top)
+};
+
+struct AttentionInput {
+  Bf16* out;
+  const Bf16* q;
+  int out_stride, q_stride;
+  LayerPages kv;
+  int heads, group;
+  float scale;  // times log2 e
+  int window;
+  DeviceBatch batch;
+  // With several blocks to a row: values [row][head][tile][D] and their sums [row][head][tile].
+  float* partial_values;
+  RowSum* partial_sums;
+  int partial_tiles;
+};
+
+// `width`: 64, 128 or 256, not below the head's; `general`: the head is narrower, or rows are not
+// aligned to 16 bytes. `tiles`: of the longest context, at most cluster_tiles(width).
+void attend_in_clusters(cudaStream_t stream, const AttentionInput& in, int width, int tiles);
+void attend_in_parts(cudaStream_t stream, const AttentionInput& in, int width, bool general);
+void attend_many(cudaStream_t stream, const AttentionInput& in, int width, bool general);
+int cluster_tiles(int width);
+
+#ifdef __CUDACC__
+// Lets a kernel have that much dynamic shared memory.
+template <auto kKernel>
+void allow_shared(int bytes) {
+  static const cudaError_t status =
+      cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes);
+  check(status, "asking for shared memory");
+}
+#endif
+
+}  // namespace counterbeam::cuda

@@ -1,0 +1,114 @@
+// What the attention kernels are given, and how the rows of a segment become query rows: the heads
+// that share a key head, of one token after the other. Query row f of a segment is head f % group
+// of token f / group.
+#pragma once
+
+#include "backend/cuda/attention_tile.cuh"
+
+namespace counterbeam::cuda {
+
+// The query rows of one segment and one key head.
+struct QueryRows {
+  DeviceSegment segment;
+  int group, kv_head;
+
+  __device__ int count() const { return segment.rows * group; }
+  __device__ int length() const { return segment.position + segment.rows; }
+  __device__ int row(int f) const { return segment.first_row + f / group; }
+  __device__ int head(int f) const { return kv_head * group + f % group; }
+  // Rows beyond the last are computed as if they were it, and dropped.
+  __device__ int position(int f) const {
+    return segment.position + min(f / group, segment.rows - 1);
+  }
+  __device__ int first_tile(int f, int window) const {
+    return window > 0 ? max(0, position(f) - window + 1) / kTileKeys : 0;
+  }
+  __device__ int end_tile(int f) const { return position(f) / kTileKeys + 1; }
+};
+
+// Two neighbouring columns of a query row; nothing where `f` or the columns are beyond the last.
+template <bool kGeneral>
+__device__ __forceinline__ std::uint32_t query_pair(const AttentionInput& in, const QueryRows& rows,
+                                                    int f, int column) {
+  if (f >= rows.count()) return 0;
+  const int d = in.kv.head_dim;
+  const Bf16* from = in.q + std::ptrdiff_t(rows.row(f)) * in.q_stride + rows.head(f) * d;
+  if (!kGeneral) return *reinterpret_cast<const std::uint32_t*>(from + column);
+  const auto bits = [&](int i) {
+    return i < d ? std::uint32_t(__bfloat16_as_ushort(from[i])) : std::uint32_t{0};
+  };
+  return bits(column) | bits(column + 1) << 16;
+}
+
+template <bool kGeneral>
+__device__ __forceinline__ void write_pair(Bf16* to, int column, int head_dim, float low,
+                                           float high) {
+  if (!kGeneral) {
+    *reinterpret_cast<std::uint32_t*>(to + column) = pack(low, high);
+    return;
+  }
+  if (column < head_dim) to[column] = __float2bfloat16_rn(low);
+  if (column + 1 < head_dim) to[column + 1] = __float2bfloat16_rn(high);
+}
+
+// Tokens of a tile that are stored: those beyond hold anything.
+__device__ __forceinline__ int stored_keys(const QueryRows& rows, int tile) {
+  return min(kTileKeys, rows.length() - tile * kTileKeys);
+}
+
+constexpr std::uint64_t kNoHint =
+    0x1000000000000000;  // beams share pages: neither kept nor dropped
+
+// Starts the copy of a tile's keys (or values), whose pages are those at `pages`.
+template <int D>
+__device__ __forceinline__ void copy_tile(char* to, const Bf16* pool, const AttentionInput& in,
+                                          const QueryRows& rows, const int (&pages)[kTilePages],
+                                          int stored, std::uint64_t* barrier) {
+  barrier_expect(barrier, stored * D * 2);
+#pragma unroll
+  for (int i = 0; i < kTilePages; ++i) {
+    const int tokens = min(kPageTokens, stored - i * kPageTokens);
+    if (tokens > 0) {
+      copy_bytes(to + i * kPageTokens * D * 2, pool + in.kv.at(pages[i], rows.kv_head),
+                 tokens * D * 2, barrier, kNoHint);
+    }
+  }
+}
+
+__device__ __forceinline__ void tile_pages(int (&pages)[kTilePages], const AttentionInput& in,
+                                           const QueryRows& rows, int tile) {
+  const int* ids = in.batch.pages + rows.segment.first_page + tile * kTilePages;
+#pragma unroll
+  for (int i = 0; i < kTilePages; ++i) {
+    pages[i] = (tile * kTilePages + i) * kPageTokens < rows.length() ? ids[i] : 0;
+  }
+}
+
+// Weights of unseen keys are 0, and 0 times NaN is NaN: values beyond the stored ones are wiped.
+template <int D>
+__device__ __forceinline__ void wipe_values(char* values, int stored, int thread, int threads) {
+  for (int i = stored * D / 8 + thread; i < kTileKeys * D / 8; i += threads) {
+    reinterpret_cast<uint4*>(values)[i] = uint4{0, 0, 0, 0};
+  }
+}
+
+// A tile of any width, element by element; what is not there becomes 0.
+template <int D>
+__device__ __forceinline__ void gather_tile(char* to, const Bf16* pool, const AttentionInput& in,
+                                            const QueryRows& rows, int tile, int thread,
+                                            int threads) {
+  const int stored = stored_keys(rows, tile), d = in.kv.head_dim;
+  int pages[kTilePages];
+  tile_pages(pages, in, rows, tile);
+  for (int i = thread; i < kTileKeys * D; i += threads) {
+    const int token = i / D, column = i % D;
+    Bf16 value = __float2bfloat16_rn(0.0f);
+    if (token < stored && column < d) {
+      const int page = token < kPageTokens ? pages[0] : pages[1];
+      value = pool[in.kv.at(page, rows.kv_head) + page_index(token % kPageTokens, column, d)];
+    }
+    *reinterpret_cast<Bf16*>(to + tile_offset<D>(token, column / 8) + column % 8 * 2) = value;
+  }
+}
+
+}  // namespace counterbeam::cuda

@@ -1,0 +1,197 @@
+// Rotates queries and keys and puts keys and values into their pages; copies pages. Every column is
+// computed in float32 and rounded once, so a key is stored as the rotated row holds it.
+#include <algorithm>
+
+#include "backend/cuda/attention_kinds.h"
+#include "backend/cuda/kv_pages.cuh"
+#include "backend/cuda/launch.h"
+
+namespace counterbeam::cuda {
+namespace {
+
+struct Rows {
+  Bf16* data;  // null: there are none
+  int stride, heads;
+};
+
+struct RopeStore {
+  Rows q, k, v;
+  int head_dim;
+  DeviceRope rope;  // half 0: nothing is turned
+  LayerPages kv;    // no keys: nothing is stored
+  DeviceBatch batch;
+};
+
+// What a thread works on at a time: U columns, or two times U that are turned into each other.
+template <int U>
+struct alignas(U * sizeof(Bf16)) Columns {
+  Bf16 of[U];
+};
+
+template <int U>
+__device__ __forceinline__ Columns<U>* columns(Bf16* row, int first) {
+  return reinterpret_cast<Columns<U>*>(row + first);
+}
+
+template <int U>
+__device__ __forceinline__ void turn(Columns<U>& low, Columns<U>& high, const float2* turns) {
+#pragma unroll
+  for (int i = 0; i < U; ++i) {
+    const float x = __bfloat162float(low.of[i]), y = __bfloat162float(high.of[i]);
+    const float c = turns[i].x, s = turns[i].y;
+    low.of[i] = __float2bfloat16_rn(__fmaf_rn(x, c, -__fmul_rn(y, s)));
+    high.of[i] = __float2bfloat16_rn(__fmaf_rn(y, c, __fmul_rn(x, s)));
+  }
+}
+
+// The place of a row's token in its page.
+struct Place {
+  int page, token;
+};
+
+template <int U>
+__device__ __forceinline__ void store(Bf16* pool, const RopeStore& in, Place place, int head,
+                                      int column, const Columns<U>& value) {
+  if (in.kv.keys == nullptr) return;
+  Bf16* at = pool + in.kv.at(place.page, head);
+  *columns<U>(at, page_index(place.token, column, in.head_dim)) = value;
+}
+
+// Item `item` of a matrix whose heads are turned: pairs first, then the columns that stay.
+template <int U>
+__device__ __forceinline__ void turn_item(const RopeStore& in, const Rows& rows, Bf16* pool,
+                                          Place place, int row, int item, const float2* turns) {
+  const int half = in.rope.half, pairs = half / U;
+  const int items = pool == nullptr ? pairs : pairs + (in.head_dim - 2 * half) / U;
+  const int head = item / items, i = item % items;
+  Bf16* at = rows.data + std::ptrdiff_t(row) * rows.stride + head * in.head_dim;
+  if (i >= pairs) {
+    const int column = 2 * half + (i - pairs) * U;
+    store<U>(pool, in, place, head, column, *columns<U>(at, column));
+    return;
+  }
+  Columns<U> low = *columns<U>(at, i * U), high = *columns<U>(at, half + i * U);
+  turn<U>(low, high, turns + i * U);
+  *columns<U>(at, i * U) = low;
+  *columns<U>(at, half + i * U) = high;
+  if (pool == nullptr) return;
+  store<U>(pool, in, place, head, i * U, low);
+  store<U>(pool, in, place, head, half + i * U, high);
+}
+
+template <int U>
+__host__ __device__ int turned_items(const RopeStore& in, const Rows& rows, bool stored) {
+  const int half = in.rope.half;
+  return rows.heads * (stored ? (in.head_dim - half) / U : half / U);
+}
+
+// A block to a row.
+template <int U>
+__global__ void rope_store(RopeStore in) {
+  extern __shared__ float2 turns[];  // [half]: cosine and sine
+  let_successor_start();
+  wait_for_predecessor();
+  const int row = blockIdx.x, position = in.batch.row_position[row];
+  if (position < 0) return;
+  Place place{0, position % kPageTokens};
+  if (in.kv.keys != nullptr) {
+    const DeviceSegment& segment = in.batch.segments[in.batch.row_segment[row]];
+    place.page = in.batch.pages[segment.first_page + position / kPageTokens];
+  }
+  for (int j = threadIdx.x; j < in.rope.half; j += blockDim.x) {
+    const float angle = __fmul_rn(float(position), in.rope.inverse_frequency[j]);
+    float sine, cosine;
+    sincosf(angle, &sine, &cosine);
+    turns[j] = {__fmul_rn(cosine, in.rope.scale), __fmul_rn(sine, in.rope.scale)};
+  }
+  __syncthreads();
+  const int of_q = turned_items<U>(in, in.q, false), of_k = turned_items<U>(in, in.k, true);
+  const int per_head = in.head_dim / U, of_v = in.v.heads * per_head;
+  for (int i = threadIdx.x; i < of_q + of_k + of_v; i += blockDim.x) {
+    if (i < of_q) {
+      turn_item<U>(in, in.q, nullptr, place, row, i, turns);
+    } else if (i < of_q + of_k) {
+      turn_item<U>(in, in.k, in.kv.keys, place, row, i - of_q, turns);
+    } else {
+      const int head = (i - of_q - of_k) / per_head, column = (i - of_q - of_k) % per_head * U;
+      Bf16* at = in.v.data + std::ptrdiff_t(row) * in.v.stride + head * in.head_dim;
+      store<U>(in.kv.values, in, place, head, column, *columns<U>(at, column));
+    }
+  }
+}
+
+bool in_eights(const Rows& rows) {
+  return rows.data == nullptr ||
+         (reinterpret_cast<std::uintptr_t>(rows.data) % 16 == 0 && rows.stride % 8 == 0);
+}
+
+template <int U>
+void launch_rows(cudaStream_t stream, const RopeStore& in) {
+  const int items = turned_items<U>(in, in.q, false) + turned_items<U>(in, in.k, true) +
+                    in.v.heads * in.head_dim / U;
+  const unsigned threads = unsigned(std::clamp((items + 31) / 32 * 32, 32, 1024));
+  launch(stream, "turning and storing", rope_store<U>, unsigned(in.batch.rows), threads,
+         std::size_t(in.rope.half) * sizeof(float2), in);
+}
+
+void launch_rows(cudaStream_t stream, const RopeStore& in) {
+  if (in.batch.rows == 0) return;
+  const bool eights = in_eights(in.q) && in_eights(in.k) && in_eights(in.v) &&
+                      in.head_dim % 8 == 0 && in.rope.half % 8 == 0;
+  eights ? launch_rows<8>(stream, in) : launch_rows<1>(stream, in);
+}
+
+Rows rows_of(Matrix m, int heads) {
+  return {static_cast<Bf16*>(m.data), m.stride, heads};
+}
+
+// The first `count` elements of every head of a page, U at a time; grid (layers x heads, 2).
+template <int U>
+__global__ void copy_heads(Bf16* keys, Bf16* values, KvShape shape, int pages, int from, int to,
+                           int count) {
+  let_successor_start();
+  wait_for_predecessor();
+  const int layer = int(blockIdx.x) / shape.heads, head = int(blockIdx.x) % shape.heads;
+  const LayerPages of_page{nullptr, nullptr, shape.heads, shape.head_dim};
+  Bf16* pool = (blockIdx.y == 0 ? keys : values) + of_page.at(layer * pages, 0);
+  const Columns<U>* source = columns<U>(pool + of_page.at(from, head), 0);
+  Columns<U>* target = columns<U>(pool + of_page.at(to, head), 0);
+  for (int i = threadIdx.x; i < count / U; i += blockDim.x) target[i] = source[i];
+}
+
+}  // namespace
+
+void rope(cudaStream_t stream, Matrix x, int heads, const DeviceRope& rope,
+          const DeviceBatch& batch) {
+  launch_rows(stream, {rows_of(x, heads), {}, {}, x.width / heads, rope, {}, batch});
+}
+
+void store_kv(cudaStream_t stream, const KvView& kv, int layer, Matrix k, Matrix v,
+              const DeviceBatch& batch) {
+  const int heads = kv.shape.heads;
+  launch_rows(stream, {{},
+                       rows_of(k, heads),
+                       rows_of(v, heads),
+                       kv.shape.head_dim,
+                       {nullptr, 0, 1.0f},
+                       layer_pages(kv, layer),
+                       batch});
+}
+
+void rope_and_store(cudaStream_t stream, Matrix q, Matrix k, Matrix v, int heads,
+                    const DeviceRope& rope, const KvView& kv, int layer, const DeviceBatch& batch) {
+  launch_rows(stream, {rows_of(q, heads), rows_of(k, kv.shape.heads), rows_of(v, kv.shape.heads),
+                       kv.shape.head_dim, rope, layer_pages(kv, layer), batch});
+}
+
+void copy_page(cudaStream_t stream, const KvView& kv, int from, int to, int tokens) {
+  const int count = tokens * kv.shape.head_dim;
+  const dim3 grid(unsigned(kv.shape.layers * kv.shape.heads), 2);
+  const auto copy = [&](auto* kernel) {
+    launch(stream, "copying a page", kernel, grid, 256, 0, kv.keys, kv.values, kv.shape, kv.pages,
+           from, to, count);
+  };
+  kv.shape.head_dim % 8 == 0 ? copy(copy_heads<8>) : copy(copy_heads<1>);
+}
+
+}  // namespace counterbeam::cuda
