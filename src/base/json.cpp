@@ -1,6 +1,6 @@
 #include "base/json.h"
 
-#include <set>
+#include <unordered_set>
 #include <vector>
 
 #include "base/error.h"
@@ -10,36 +10,82 @@
 namespace counterbeam {
 namespace {
 
-constexpr int kMaxDepth = 256;
+constexpr std::size_t kMaxDepth = 256;
 
-// Watches the parse for what nlohmann lets pass: depth and duplicate keys.
-struct Watch {
-  std::string_view name;
-  std::vector<std::set<std::string, std::less<>>> keys;
+// Builds the value as it is read, each part in constant time, and refuses what nlohmann lets pass:
+// depth and duplicate keys.
+class Builder : public Json::json_sax_t {
+ public:
+  explicit Builder(std::string_view name) : name_(name) {}
+  Json take() { return std::move(root_); }
 
-  bool operator()(int depth, Json::parse_event_t event, Json& value) {
-    if (depth > kMaxDepth) bad_input("{}: nested deeper than {} levels", name, kMaxDepth);
-    if (event == Json::parse_event_t::object_start) keys.emplace_back();
-    if (event == Json::parse_event_t::object_end) keys.pop_back();
-    if (event == Json::parse_event_t::key) {
-      const auto& key = value.get_ref<const std::string&>();
-      if (!keys.back().insert(key).second) bad_input("{}: key \"{}\" occurs twice", name, key);
-    }
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // not in text
+
+  bool start_object(std::size_t) override { return open(Json::object()); }
+  bool start_array(std::size_t) override { return open(Json::array()); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool key(string_t& key) override {
+    if (!open_.back().keys.insert(key).second) bad_input("{}: key \"{}\" occurs twice", name_, key);
+    key_ = std::move(key);
     return true;
   }
+
+  bool parse_error(std::size_t, const std::string&, const Json::exception& error) override {
+    // "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
+    std::string_view what = error.what();
+    if (const auto at = what.find("] "); at != what.npos) what.remove_prefix(at + 2);
+    bad_input("{}: not valid JSON: {}", name_, printable(what, 300));
+  }
+
+ private:
+  struct Open {
+    Json* value;
+    std::unordered_set<std::string> keys;
+  };
+
+  // Where the value stands now; it stays there while it is open, since only it grows.
+  Json* place(Json value) {
+    if (open_.empty()) return &(root_ = std::move(value));
+    Json& parent = *open_.back().value;
+    if (parent.is_array()) return &parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
+    // The map would look for the key first, one by one.
+    using Pairs = std::vector<std::pair<const std::string, Json>>;
+    Pairs& pairs = parent.get_ref<Json::object_t&>();
+    return &pairs.emplace_back(std::move(key_), std::move(value)).second;
+  }
+  bool add(Json value) {
+    place(std::move(value));
+    return true;
+  }
+  bool open(Json value) {
+    if (open_.size() == kMaxDepth) bad_input("{}: nested deeper than {} levels", name_, kMaxDepth);
+    open_.push_back({place(std::move(value)), {}});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  std::string_view name_;
+  Json root_;
+  std::string key_;  // of the value to come
+  std::vector<Open> open_;
 };
 
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view name) {
-  try {
-    return Json::parse(text.begin(), text.end(), Watch{name, {}});
-  } catch (const Json::exception& error) {  // bad syntax, or a number beyond a double
-    // nlohmann's message: "[json.exception.parse_error.101] parse error at line 1, column 2: ..."
-    std::string_view what = error.what();
-    if (const auto at = what.find("] "); at != what.npos) what.remove_prefix(at + 2);
-    bad_input("{}: not valid JSON: {}", name, printable(what, 300));
-  }
+  Builder builder(name);
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take();
 }
 
 Json read_json_file(const std::filesystem::path& path) {

@@ -26,7 +26,20 @@ TEST(Json, KeepsOrderAndRefusesDuplicates) {
   EXPECT_NO_THROW(parse_json(R"([{"a": 1}, {"a": 1}])", "x"));
   EXPECT_EQ(message_of([] { parse_json(std::string(300, '['), "x"); }),
             "x: nested deeper than 256 levels");
+  EXPECT_NO_THROW(parse_json(std::string(256, '[') + std::string(256, ']'), "x"));
   EXPECT_EQ(to_line("a\xff"), "\"a\xef\xbf\xbd\"");
+}
+
+// Looking at every part before each new one would take minutes.
+TEST(Json, ReadsManySmallPartsInLinearTime) {
+  const auto parts = [](int count) {
+    std::string text = "{\"last\": 0";
+    for (int i = 0; i < count; ++i) text += fmt::format(",\"{}\":{{\"\":[]}}", i);
+    return text + "}";
+  };
+  const Json json = parse_json(parts(200'000), "x");
+  EXPECT_EQ(json.size(), 200'001u);
+  EXPECT_EQ(json.back(), Json::parse("{\"\":[]}"));
 }
 
 TEST(JsonFields, ReadsTypesAndRanges) {
