@@ -2,8 +2,11 @@
 #include "backend/ops.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
+#include <numeric>
 #include <string>
+#include <thread>
 
 namespace counterbeam {
 namespace {
@@ -19,6 +22,30 @@ std::int64_t free_memory() {
 }
 
 }  // namespace
+
+// Reads by all cores, the fastest of a few passes over far more than the caches hold.
+double Ops::memory_bandwidth() {
+  constexpr std::size_t kWords = std::size_t{1} << 26;  // 512 MiB
+  const std::size_t threads = static_cast<std::size_t>(std::max(1, this->threads()));
+  std::vector<std::uint64_t> buffer(kWords, 1), sums(threads);
+  double best = 0;
+  for (int pass = 0; pass < 5; ++pass) {
+    const auto start = std::chrono::steady_clock::now();
+    std::vector<std::thread> workers;
+    for (std::size_t t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        const auto first = buffer.begin() + static_cast<std::ptrdiff_t>(kWords * t / threads);
+        const auto last = buffer.begin() + static_cast<std::ptrdiff_t>(kWords * (t + 1) / threads);
+        sums[t] += std::accumulate(first, last, std::uint64_t{0});
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    best = std::max(best, kWords * sizeof(std::uint64_t) / taken.count());
+  }
+  // The sums are looked at, so that nothing is optimised away.
+  return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0}) > 0 ? best : 0;
+}
 
 std::int64_t Ops::cache_bytes(std::int64_t wanted) const {
   return std::min(wanted, free_memory() / 4);

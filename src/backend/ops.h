@@ -105,11 +105,14 @@ class Ops {
   virtual ~Ops() = default;
   virtual std::string name() const = 0;      // "cpu avx512-bf16, 2 threads"
   virtual int activation_bytes() const = 0;  // of one element of a Matrix
+  virtual int threads() const { return 1; }  // of the CPU that it computes on
   // A step of up to this many rows costs about as much as a step of one: followers ride along then.
   virtual int cheap_rows() const { return 1; }
   // The most rows of a step, and the most of prompts and scoring in it while others draw.
   virtual int step_rows() const { return 512; }
   virtual int rows_beside_draws() const { return 128; }
+  // Bytes a second that the memory of the weights moves, measured now.
+  virtual double memory_bandwidth();
   // Memory that a cache may take, of `wanted` bytes, where nobody says how much.
   virtual std::int64_t cache_bytes(std::int64_t wanted) const;
   // Memory of one page and of one state; float32 unless a back end keeps them otherwise.
@@ -178,6 +181,8 @@ class Ops {
   // Logits of the rows of x, job by job; blocks until the results are there.
   virtual std::vector<HeadResult> head(Matrix x, const PackedMatrix& weight,
                                        std::span<const HeadJob> jobs) = 0;
+  // Returns when everything asked for so far is done.
+  virtual void wait() {}
   // Full logits of the rows of x into out [rows, weight.out], on the host.
   virtual void logits(std::span<float> out, Matrix x, const PackedMatrix& weight) = 0;
 };

@@ -1,7 +1,4 @@
 // `bench`: how fast this machine runs a model, as searches use it.
-#include <algorithm>
-#include <thread>
-
 #include "base/json.h"
 #include "cli/bench_run.h"
 #include "cli/command.h"
@@ -53,7 +50,7 @@ Json to_json(const BenchReport& report, const LocalEngine& engine) {
 }
 
 void print(const BenchReport& report, const LocalEngine& engine) {
-  fmt::print("{}\nmemory reads at {:.1f} GB/s\n\n", engine.info().description,
+  fmt::print("{}\nmemory moves {:.1f} GB/s\n\n", engine.info().description,
              report.memory_gigabytes_per_second);
   fmt::print("{:<40} {:>10} {:>10} {:>8} {:>9} {:>10}\n", "", "seconds", "tokens/s", "GB/s",
              "GFLOP/s", "bandwidth");
@@ -68,11 +65,9 @@ void print(const BenchReport& report, const LocalEngine& engine) {
 
 void run(const Options& options, const Globals& globals) {
   const auto engine = make_engine(options, globals);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  const int threads = globals.threads > 0 ? globals.threads : cores;
   const bool bf16 =
       globals.dtype == "bf16" || (globals.dtype == "auto" && engine->config().dtype == DType::BF16);
-  const BenchReport report = run_bench(*engine, options.settings, bf16 ? 2 : 4, threads);
+  const BenchReport report = run_bench(*engine, options.settings, bf16 ? 2 : 4);
   if (globals.json) {
     fmt::print("{}\n", to_line(to_json(report, *engine)));
   } else {
@@ -105,14 +100,32 @@ void add_bench(CLI::App& app, const Globals& globals) {
   command->add_option("--tokens", options->settings.tokens, "Tokens decoded per sequence")
       ->check(CLI::Range(1, 100000))
       ->capture_default_str();
-  command->add_option("--prefill", options->settings.prefill, "Tokens of the prompt that is timed")
+  command
+      ->add_option("--shared", options->settings.shared,
+                   "Tokens of the context that all prompts share")
+      ->check(CLI::Range(0, 100000))
+      ->capture_default_str();
+  command->add_option("--prefill", options->settings.prefill, "Tokens of a prompt that is timed")
       ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command->add_option("--prompts", options->settings.prompts, "Such prompts read together")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--beams", options->settings.beams, "Beams of the block")
       ->check(CLI::Range(1, 4096))
       ->capture_default_str();
+  command
+      ->add_option("--survivors", options->settings.survivors,
+                   "Sequences that the beams were forked from")
+      ->check(CLI::Range(1, 4096))
+      ->capture_default_str();
   command->add_option("--block", options->settings.block, "Tokens of the block")
       ->check(CLI::Range(1, 100000))
+      ->capture_default_str();
+  command
+      ->add_option("--questions", options->settings.questions,
+                   "Blocks with two contexts at the same time; more than 1 adds a figure")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command->add_option("--rounds", options->settings.rounds, "Rounds; the median counts")
       ->check(CLI::Range(1, 1000))

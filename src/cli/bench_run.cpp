@@ -54,57 +54,94 @@ class Bench {
   Bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes)
       : engine_(engine), settings_(settings), cost_(engine, weight_bytes) {}
 
-  // Prompts differ from their first token on, so that nothing is shared.
-  std::vector<TokenId> prompt(int tokens) {
+  // Prompts differ from their first token on but for `shared` tokens, so that nothing else is shared.
+  std::vector<TokenId> prompt(int tokens, int shared = 0) {
     std::vector<TokenId> ids;
     const auto vocab = static_cast<std::uint64_t>(engine_.info().vocab_size);
     ++prompts_;
     for (int i = 0; i < tokens; ++i) {
-      ids.push_back(static_cast<TokenId>(
-          uniform_below({.question = prompts_, .position = static_cast<std::uint32_t>(i)}, vocab)));
+      const DrawKey key{.question = i < shared ? 0 : prompts_,
+                        .position = static_cast<std::uint32_t>(i)};
+      ids.push_back(static_cast<TokenId>(uniform_below(key, vocab)));
     }
     return ids;
   }
 
-  // Forks of sequences that are read once, in the first round.
-  std::vector<Sequence> forks(int count) {
-    const std::size_t wanted = static_cast<std::size_t>(count);
+  // The first `count` of the sequences that figures fork from; read once, in the first round.
+  std::span<Sequence> opened(int count) {
     std::vector<std::vector<TokenId>> prompts;
-    for (std::size_t i = opened_.size(); i < wanted; ++i)
-      prompts.push_back(prompt(settings_.context));
-    for (Sequence& sequence : engine_.open(prompts).sequences) {
-      opened_.push_back(std::move(sequence));
+    for (std::size_t i = opened_.size(); i < static_cast<std::size_t>(count); ++i)
+      prompts.push_back(prompt(settings_.context, settings_.shared));
+    if (!prompts.empty()) {
+      for (Sequence& sequence : engine_.open(prompts).sequences)
+        opened_.push_back(std::move(sequence));
     }
-    std::vector<Sequence> out;
-    for (std::size_t i = 0; i < wanted; ++i) out.push_back(opened_[i].fork());
-    return out;
+    return std::span(opened_).first(static_cast<std::size_t>(count));
   }
 
-  double decode(int rows, int contexts, int tokens) {
-    std::vector<Sequence> sequences = forks(rows * (1 + contexts));
-    std::vector<ExtendRequest> requests;
-    for (int i = 0; i < rows; ++i) {
-      ExtendRequest request;
-      request.sequence = &sequences[static_cast<std::size_t>(i)];
-      for (int c = 1; c <= contexts; ++c) {
-        request.followers.push_back(&sequences[static_cast<std::size_t>(c * rows + i)]);
+  // A block of `rows` sequences whose followers read along, forked from `parents` sequences per
+  // context.
+  class Block {
+   public:
+    Block(std::span<Sequence> parents, int rows, int contexts, int tokens) {
+      const std::size_t per_context = parents.size() / static_cast<std::size_t>(1 + contexts);
+      sequences_.reserve(static_cast<std::size_t>(rows * (1 + contexts)));
+      for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+        ExtendRequest request;
+        for (std::size_t c = 0; c <= static_cast<std::size_t>(contexts); ++c) {
+          sequences_.push_back(parents[c * per_context + i % per_context].fork());
+          if (c > 0) request.followers.push_back(&sequences_.back());
+        }
+        request.sequence = &sequences_[i * static_cast<std::size_t>(1 + contexts)];
+        request.max_tokens = tokens;
+        request.key.beam = static_cast<std::uint32_t>(i);
+        requests_.push_back(request);
       }
-      request.max_tokens = tokens;
-      request.key.beam = static_cast<std::uint32_t>(i);
-      requests.push_back(request);
     }
-    return seconds_of([&] { engine_.extend(requests); });
+    void run(Engine& engine) { engine.extend(requests_); }
+
+   private:
+    std::vector<Sequence> sequences_;
+    std::vector<ExtendRequest> requests_;
+  };
+
+  double decode(int rows) {
+    Block block(opened(rows), rows, 0, settings_.tokens);
+    return seconds_of([&] { block.run(engine_); });
+  }
+
+  double block(int contexts) {
+    Block block(opened(settings_.survivors * (1 + contexts)), settings_.beams, contexts,
+                settings_.block);
+    return seconds_of([&] { block.run(engine_); });
+  }
+
+  double questions() {
+    const int per_question = 3 * settings_.survivors;
+    const std::span<Sequence> parents = opened(settings_.questions * per_question);
+    std::vector<Block> blocks;
+    for (int q = 0; q < settings_.questions; ++q) {
+      blocks.emplace_back(parents.subspan(static_cast<std::size_t>(q * per_question),
+                                          static_cast<std::size_t>(per_question)),
+                          settings_.beams, 2, settings_.block);
+    }
+    return seconds_of([&] {
+      std::vector<std::thread> askers;
+      for (Block& one : blocks) askers.emplace_back([&] { one.run(engine_); });
+      for (std::thread& asker : askers) asker.join();
+    });
   }
 
   double prefill() {
-    const std::vector<std::vector<TokenId>> prompts = {prompt(settings_.prefill + 1)};
+    std::vector<std::vector<TokenId>> prompts;
+    for (int i = 0; i < settings_.prompts; ++i) prompts.push_back(prompt(settings_.prefill + 1));
     return seconds_of([&] { engine_.open(prompts); });
   }
 
   double score() {
-    std::vector<Sequence> sequences = forks(1);
+    Sequence sequence = opened(1)[0].fork();
     const std::vector<TokenId> given = prompt(settings_.prefill);
-    const ScoreRequest request{&sequences[0], given};
+    const ScoreRequest request{&sequence, given};
     return seconds_of([&] { engine_.score({&request, 1}); });
   }
 
@@ -122,30 +159,34 @@ class Bench {
     return figure;
   }
 
-  BenchFigure reading_figure(const std::string& name, int before, bool with_head) const {
-    const double tokens = settings_.prefill, context = before + tokens / 2;
+  BenchFigure reading_figure(const std::string& name, int prompts, int before,
+                             bool with_head) const {
+    const double tokens = double(settings_.prefill) * prompts;
+    const double context = before + settings_.prefill / 2.0;
     BenchFigure figure;
     figure.name = name;
-    figure.rows = settings_.prefill;
+    figure.rows = settings_.prefill * prompts;
     figure.tokens = tokens;
-    figure.bytes = cost_.step_bytes + tokens * cost_.context_bytes + cost_.state_bytes;
+    figure.bytes =
+        cost_.step_bytes + tokens * cost_.context_bytes + prompts * cost_.state_bytes;
     figure.operations = tokens * (cost_.token_operations + (with_head ? cost_.head_operations : 0) +
                                   context * cost_.context_operations);
     return figure;
   }
 
-  BenchFigure block_figure(int contexts) const {
+  BenchFigure block_figure(int contexts, int questions) const {
     BenchFigure figure;
-    figure.name = fmt::format("block of {} beams, {} tokens, {} context{}", settings_.beams,
-                              settings_.block, contexts, contexts == 1 ? "" : "s");
-    figure.rows = settings_.beams;
-    figure.tokens = double(settings_.beams) * settings_.block;
+    figure.name = fmt::format("block of {} beams, {} tokens, {} contexts", settings_.beams,
+                              settings_.block, contexts);
+    if (questions > 1) figure.name = fmt::format("{} questions, {}", questions, figure.name);
+    figure.rows = settings_.beams * questions;
+    figure.tokens = double(figure.rows) * settings_.block;
     const double read = figure.tokens * contexts;
     const double context = settings_.context + settings_.block / 2.0;
     figure.bytes = settings_.block * cost_.step_bytes +
                    figure.tokens * (context * cost_.context_bytes + cost_.state_bytes) +
                    (contexts > 0 ? cost_.step_bytes : 0) +
-                   contexts * settings_.beams * cost_.state_bytes;
+                   contexts * figure.rows * cost_.state_bytes;
     figure.operations = (figure.tokens + read) * (cost_.token_operations + cost_.head_operations +
                                                   context * cost_.context_operations);
     return figure;
@@ -162,42 +203,19 @@ class Bench {
 }  // namespace
 
 CacheNeed bench_cache(const BenchSettings& settings) {
-  int sequences = 3 * settings.beams;
-  for (const int rows : settings.rows) sequences = std::max(sequences, rows);
-  const int longest =
-      settings.context + std::max({settings.tokens, settings.block, settings.prefill});
-  const int pages = 2 * sequences * (pages_for(settings.context) + 1) +
-                    sequences * pages_for(std::max(settings.tokens, settings.block)) +
-                    2 * pages_for(longest);
-  return {pages, 2 * sequences + 4};
-}
-
-double measure_memory_bandwidth(int threads) {
-  constexpr std::size_t kWords = std::size_t{1} << 26;  // 512 MiB
-  std::vector<std::uint64_t> buffer(kWords, 1);
-  std::vector<std::uint64_t> sums(static_cast<std::size_t>(threads));
-  double best = 0;
-  for (int pass = 0; pass < 5; ++pass) {
-    const double seconds = seconds_of([&] {
-      std::vector<std::thread> workers;
-      for (std::size_t t = 0; t < sums.size(); ++t) {
-        workers.emplace_back([&, t] {
-          const auto first = buffer.begin() + static_cast<std::ptrdiff_t>(kWords * t / sums.size());
-          const auto last =
-              buffer.begin() + static_cast<std::ptrdiff_t>(kWords * (t + 1) / sums.size());
-          sums[t] += std::accumulate(first, last, std::uint64_t{0});
-        });
-      }
-      for (std::thread& worker : workers) worker.join();
-    });
-    best = std::max(best, kWords * sizeof(std::uint64_t) / seconds / 1e9);
+  int parents = 3 * settings.survivors * settings.questions;
+  int sequences = 3 * settings.beams * settings.questions;
+  for (const int rows : settings.rows) {
+    parents = std::max(parents, rows);
+    sequences = std::max(sequences, rows);
   }
-  // The sums are looked at, so that nothing is optimised away.
-  return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0}) > 0 ? best : 0;
+  const int grown = pages_for(std::max(settings.tokens, settings.block)) + 1;
+  const int read = (settings.prompts + 1) * (pages_for(settings.context + settings.prefill) + 1);
+  const int pages = parents * (pages_for(settings.context) + 1) + sequences * grown + read;
+  return {pages, parents + sequences + settings.prompts + 4};
 }
 
-BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes,
-                      int threads) {
+BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes) {
   Bench bench(engine, settings, weight_bytes);
   BenchReport report;
   std::vector<std::function<double()>> work;
@@ -206,21 +224,24 @@ BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings, int we
     work.push_back(std::move(run));
   };
   for (const int rows : settings.rows) {
-    add(bench.decode_figure(rows),
-        [&bench, &settings, rows] { return bench.decode(rows, 0, settings.tokens); });
+    add(bench.decode_figure(rows), [&bench, rows] { return bench.decode(rows); });
   }
-  add(bench.reading_figure(fmt::format("prefill {} tokens", settings.prefill), 0, false),
+  const std::string prompts =
+      settings.prompts > 1 ? fmt::format("{} prompts of ", settings.prompts) : "";
+  add(bench.reading_figure(fmt::format("prefill {}{} tokens", prompts, settings.prefill),
+                           settings.prompts, 0, false),
       [&] { return bench.prefill(); });
-  add(bench.reading_figure(fmt::format("score {} tokens", settings.prefill), settings.context,
+  add(bench.reading_figure(fmt::format("score {} tokens", settings.prefill), 1, settings.context,
                            true),
       [&] { return bench.score(); });
-  for (const int contexts : {0, 2}) {
-    add(bench.block_figure(contexts), [&bench, &settings, contexts] {
-      return bench.decode(settings.beams, contexts, settings.block);
-    });
+  if (settings.questions > 1) {
+    add(bench.block_figure(2, settings.questions), [&] { return bench.questions(); });
   }
-  report.memory_gigabytes_per_second = measure_memory_bandwidth(threads);
-  bench.decode(1, 0, 2);  // touches the weights
+  for (const int contexts : {0, 2}) {
+    add(bench.block_figure(contexts, 1), [&bench, contexts] { return bench.block(contexts); });
+  }
+  report.memory_gigabytes_per_second = engine.memory_bandwidth() / 1e9;
+  for (const auto& run : work) run();  // touches the weights, opens the sequences
   std::vector<std::vector<double>> times(work.size());
   for (int round = 0; round < settings.rounds; ++round) {
     for (std::size_t i = 0; i < work.size(); ++i) times[i].push_back(work[i]());

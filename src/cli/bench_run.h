@@ -13,10 +13,14 @@ namespace counterbeam::cli {
 struct BenchSettings {
   std::vector<int> rows = {1, 4, 16, 48};  // sequences that decode together
   int context = 256;                       // tokens of every prompt
-  int tokens = 32;                         // decoded per sequence
-  int prefill = 512;                       // tokens of the prompt that is timed
-  int beams = 16;  // of the block that is compared with and without contexts
-  int block = 32;  // tokens of that block
+  int shared = 0;     // of them the same in all prompts that decode together
+  int tokens = 32;    // decoded per sequence
+  int prefill = 512;  // tokens of a prompt that is timed
+  int prompts = 1;    // of those, read together
+  int beams = 16;     // of the block that is compared with and without contexts
+  int survivors = 4;  // sequences that the beams were forked from, per context
+  int block = 32;     // tokens of that block
+  int questions = 1;  // more: so many blocks with two contexts at the same time, too
   int rounds = 3;
 };
 
@@ -33,7 +37,7 @@ struct BenchFigure {
 };
 
 struct BenchReport {
-  double memory_gigabytes_per_second = 0;  // reading, all threads
+  double memory_gigabytes_per_second = 0;  // of what the back end computes on
   std::vector<BenchFigure> figures;
   double block_ratio = 0;  // a block with two contexts over one without
 };
@@ -41,11 +45,7 @@ struct BenchReport {
 // Pages and states that hold everything at once, so that nothing is computed twice.
 CacheNeed bench_cache(const BenchSettings& settings);
 
-// Fastest of a few passes over a buffer far larger than the caches.
-double measure_memory_bandwidth(int threads);
-
 // `weight_bytes`: of one number of the weights.
-BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes,
-                      int threads);
+BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes);
 
 }  // namespace counterbeam::cli

@@ -70,6 +70,8 @@ class LocalEngine : public Engine {
     std::int64_t page_bytes = 0, state_bytes = 0;
   };
   Memory memory() const;
+  // Bytes a second of the memory that the weights are in. REQUIRES nothing to be under way.
+  double memory_bandwidth() const { return sequences_->ops->memory_bandwidth(); }
 
  private:
   LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model, const LocalOptions& options);

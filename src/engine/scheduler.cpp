@@ -149,7 +149,10 @@ std::vector<HeadResult> Scheduler::compute(StepPlan& plan) {
     const Batch batch{plan.ids, plan.segments};
     const Matrix x = sequences_.model->forward(ops, batch, sequences_.cache, plan.job_rows);
     hand_out_logits(plan, x);
-    if (plan.jobs.empty()) return {};
+    if (plan.jobs.empty()) {
+      ops.wait();
+      return {};
+    }
     Matrix for_jobs = x;
     for_jobs.rows = x.rows - static_cast<int>(plan.logits_rows.size());
     return ops.head(for_jobs, sequences_.model->head(), plan.jobs);

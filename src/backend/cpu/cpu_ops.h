@@ -21,6 +21,7 @@ class CpuOps : public Ops {
 
   std::string name() const override;
   int activation_bytes() const override { return sizeof(float); }
+  int threads() const override { return static_cast<int>(scratch_.size()); }
   int cheap_rows() const override;
   std::int64_t page_bytes(const KvShape& shape) const override;
   std::int64_t state_bytes(const StateShape& shape) const override;

@@ -1,7 +1,7 @@
 #include "backend/cuda/cuda_ops.h"
 
 #include <algorithm>
-#include <cstring>
+#include <chrono>
 
 #include "backend/cuda/launch.h"
 #include "base/error.h"
@@ -76,6 +76,26 @@ CudaOps::~CudaOps() {
   for (auto& [kind, graph] : graphs_) cudaGraphExecDestroy(graph);
   cudaStreamDestroy(capture_);
   cudaStreamDestroy(stream_);
+}
+
+// Copies, bytes read and bytes written.
+double CudaOps::memory_bandwidth() {
+  constexpr std::size_t kBytes = std::size_t{1} << 30;
+  const DeviceMemory from(kBytes, "measuring"), to(kBytes, "measuring");
+  double best = 0;
+  for (int pass = 0; pass < 4; ++pass) {
+    wait();
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < 4; ++i) {
+      check(cudaMemcpyAsync(to.data(), from.data(), kBytes, cudaMemcpyDeviceToDevice, stream_),
+            "copying");
+    }
+    busy_ = true;
+    wait();
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    best = std::max(best, 8 * double(kBytes) / taken.count());
+  }
+  return best;
 }
 
 std::int64_t CudaOps::cache_bytes(std::int64_t wanted) const {
@@ -169,12 +189,12 @@ void CudaOps::clear_state(StateStore& store, StateId state) {
 // A step.
 
 void CudaOps::wait() {
+  end_of_graph();
   if (busy_) check(cudaStreamSynchronize(stream_), "computing");
   busy_ = false;
 }
 
 void CudaOps::begin(const Batch& batch) {
-  end_of_graph();
   wait();
   arena_.forget();
   step_workspace_ = nullptr;

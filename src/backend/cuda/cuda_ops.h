@@ -34,6 +34,7 @@ class CudaOps : public Ops {
   int cheap_rows() const override { return 128; }
   int step_rows() const override { return 8192; }
   int rows_beside_draws() const override { return 512; }
+  double memory_bandwidth() override;
   std::int64_t cache_bytes(std::int64_t wanted) const override;
   std::int64_t page_bytes(const KvShape& shape) const override;
 
@@ -73,13 +74,13 @@ class CudaOps : public Ops {
   std::vector<HeadResult> head(Matrix x, const PackedMatrix& weight,
                                std::span<const HeadJob> jobs) override;
   void logits(std::span<float> out, Matrix x, const PackedMatrix& weight) override;
+  void wait() override;
 
  private:
   enum class Mode { Direct, Capture, Replay };
 
   bool passed_over() const { return mode_ == Mode::Replay; }
   void end_of_graph();
-  void wait();
   Matrix padded(Matrix m) const;
   void* shared_workspace(std::size_t bytes);
   void product_into(const ProductTarget& target, Matrix x, const PackedMatrix& weight);
