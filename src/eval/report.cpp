@@ -1,5 +1,9 @@
 #include "eval/report.h"
 
+#include <fmt/format.h>
+
+#include <set>
+
 #include "base/file.h"
 #include "base/json.h"
 #include "base/page.h"
@@ -20,13 +24,27 @@ Json to_json(const PublishedTable& table) {
   return {{"columns", table.columns}, {"rows", std::move(rows)}};
 }
 
+// The report keeps the head and the tail of a long text: what it says first, and its answer.
+constexpr std::size_t kHead = 2000, kTail = 4000;
+
+std::string clipped(const std::string& text) {
+  if (text.size() <= kHead + kTail) return text;
+  const auto boundary = [&](std::size_t at) {  // not inside a character
+    while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
+    return at;
+  };
+  const std::size_t head = boundary(kHead), tail = boundary(text.size() - kTail);
+  return fmt::format("{}\n[... {} bytes are left out here ...]\n{}", text.substr(0, head),
+                     tail - head, text.substr(tail));
+}
+
 Json to_json(const Sample& sample) {
   Json json = {{"task", sample.task},
                {"id", sample.id},
                {"method", sample.method},
                {"sample", sample.sample},
-               {"answer", sample.answer},
-               {"extracted", sample.extracted},
+               {"answer", clipped(sample.answer)},
+               {"extracted", clipped(sample.extracted)},
                {"correct", sample.correct},
                {"score", sample.score},
                {"generated_tokens", sample.generated_tokens},
@@ -37,15 +55,28 @@ Json to_json(const Sample& sample) {
   return json;
 }
 
+// task -> id -> question and gold, of what was answered.
+Json to_json(const std::vector<ProblemText>& problems, const std::vector<Sample>& samples) {
+  std::set<std::pair<std::string, std::string>> answered;
+  for (const Sample& sample : samples) answered.emplace(sample.task, sample.id);
+  Json tasks = Json::object();
+  for (const ProblemText& problem : problems)
+    if (answered.contains({problem.task, problem.id}))
+      tasks[problem.task][problem.id] = {{"question", clipped(problem.question)},
+                                         {"gold", clipped(problem.gold)}};
+  return tasks;
+}
+
 }  // namespace
 
 std::string report_page(const EvalSummary& summary, const std::vector<Sample>& samples,
-                        const ReportExtras& extras) {
+                        const std::vector<ProblemText>& problems, const ReportExtras& extras) {
   Json rows = Json::array();
   for (const Sample& sample : samples) rows.push_back(to_json(sample));
   const Json data = {{"title", extras.title},
                      {"summary", to_json(summary)},
                      {"published", to_json(extras.published)},
+                     {"problems", to_json(problems, samples)},
                      {"samples", std::move(rows)}};
   return page_with_data(kReportPage, "/*DATA*/", data);
 }
@@ -54,7 +85,7 @@ EvalSummary write_reports(const std::filesystem::path& out, const ReportExtras& 
   const std::vector<Sample> samples = read_samples(out / "samples.jsonl");
   EvalSummary summary = summarise(samples);
   write_file(out / "summary.json", to_json(summary).dump(2) + "\n");
-  write_file(out / "report.html", report_page(summary, samples, extras));
+  write_file(out / "report.html", report_page(summary, samples, read_problem_texts(out), extras));
   return summary;
 }
 

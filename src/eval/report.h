@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "eval/problem_texts.h"
 #include "eval/summary.h"
 
 namespace counterbeam {
@@ -25,10 +26,12 @@ struct ReportExtras {
   PublishedTable published;
 };
 
+// Long texts are clipped: head and tail stay.
 std::string report_page(const EvalSummary& summary, const std::vector<Sample>& samples,
-                        const ReportExtras& extras = {});
+                        const std::vector<ProblemText>& problems, const ReportExtras& extras = {});
 
-// Sums OUT/samples.jsonl up into OUT/summary.json and OUT/report.html.
+// Sums OUT/samples.jsonl up into OUT/summary.json and OUT/report.html, with what OUT/problems.jsonl
+// says was asked.
 EvalSummary write_reports(const std::filesystem::path& out, const ReportExtras& extras = {});
 
 }  // namespace counterbeam

@@ -243,7 +243,9 @@ void merge_samples(const std::vector<fs::path>& shards, const fs::path& out) {
   std::string content;
   for (const fs::path& shard : shards) {
     const fs::path path = fs::is_directory(shard) ? shard / "samples.jsonl" : shard;
-    for (const Sample& sample : read_samples(path)) {
+    for (Sample& sample : read_samples(path)) {
+      if (!sample.trace.empty())  // its page stays where it is
+        sample.trace = fs::relative(path.parent_path() / sample.trace, out).string();
       const auto [place, fresh] = seen.emplace(key_of(sample), path.string());
       if (!fresh)
         bad_input("{}: sample {} of {} by {} is also in {}", path.string(), sample.sample,

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "eval/problem_texts.h"
 
 namespace counterbeam {
 namespace {
@@ -92,6 +93,7 @@ void claim_folder(const std::string& model, const std::vector<TaskData>& tasks,
   Json claim = about(model, tasks, options.seed);
   if (used && fs::exists(path)) claim = joined(read_json_file(path), claim, path);
   write_file(path, claim.dump(2) + "\n");
+  write_problem_texts(options.out, tasks);
   for (const auto& entry : fs::directory_iterator(options.out))  // of a killed run
     if (entry.path().extension() == ".part") fs::remove(entry.path());
 }
@@ -109,6 +111,7 @@ void merge_claims(const std::vector<fs::path>& shards, const fs::path& out) {
     claim = joined(claim, now, path);
   }
   if (!claim.is_null()) write_file(out / "run.json", claim.dump(2) + "\n");
+  merge_problem_texts(shards, out);
 }
 
 }  // namespace counterbeam

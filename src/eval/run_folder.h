@@ -23,12 +23,13 @@ class FolderLock {
   int folder_;
 };
 
-// Checks run.json against this run, or writes it. Error when the folder holds samples and the run
-// does not resume, or when what they belong to differs. REQUIRES the lock.
+// Checks run.json against this run, or writes it, with problems.jsonl beside it. Error when the
+// folder holds samples and the run does not resume, or when what they belong to differs. REQUIRES
+// the lock.
 void claim_folder(const std::string& model, const std::vector<TaskData>& tasks,
                   const EvalOptions& options);
 
-// Puts run.json of several shards together in `out`; error where they differ.
+// Puts run.json and problems.jsonl of several shards together in `out`; error where they differ.
 void merge_claims(const std::vector<std::filesystem::path>& shards,
                   const std::filesystem::path& out);
 

@@ -47,6 +47,7 @@ struct TaskKind {
   std::string_view source;  // where users get it; empty: it ships
   std::string_view id_field;
   Problem (*read)(const DataRow& row, std::size_t index, const Context& context);
+  bool withheld = false;
 };
 
 // {name} becomes its value; other braces stay.
@@ -210,7 +211,7 @@ constexpr std::array<TaskKind, 7> kTasks = {{
      "data/HumanEval.jsonl.gz of openai/human-eval", "task_id", read_code},
     {"gpqa", Judging::Choice, "gpqa_diamond.csv",
      "gpqa_diamond.csv of the GPQA authors (they ask that it is not shown in the open)",
-     "Record ID", read_gpqa},
+     "Record ID", read_gpqa, true},
     {"gsm8k", Judging::Math, "test.jsonl",
      "grade_school_math/data/test.jsonl of openai/grade-school-math", "id", read_gsm8k},
 }};
@@ -244,7 +245,7 @@ TaskData load_task(std::string_view name, const fs::path& data, std::uint64_t se
   const fs::path path = data_path(*task, data);
   const bool csv = path.extension() == ".csv" || path.stem().extension() == ".csv";
   const std::vector<DataRow> rows = csv ? read_csv(path) : read_json_lines(path);
-  TaskData loaded{std::string(name), task->judging, {}};
+  TaskData loaded{std::string(name), task->judging, {}, task->withheld};
   std::map<std::string, std::size_t> seen;  // id -> its row
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Problem problem = task->read(rows[i], i, {seed, prompts});

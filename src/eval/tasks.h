@@ -27,6 +27,7 @@ struct TaskData {
   std::string name;
   Judging judging = Judging::Math;
   std::vector<Problem> problems;
+  bool withheld = false;  // its authors ask that its questions are not shown in the open
 };
 
 // Prompts may be overridden; {problem}, {prompt}, {question}, {choices} are filled in as the task

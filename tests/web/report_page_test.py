@@ -35,8 +35,14 @@ class ReportPage(unittest.TestCase):
         rows = [sample(task, question, method, number) for task in ("tiny-math", "tiny-choice")
                 for question in range(12) for method in METHODS for number in range(3)]
         rows[0]["trace"] = "traces/one.html"
-        (place / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        web.run("merge", str(place / "samples.jsonl"), "--out", str(place / "report"))
+        rows[-1]["answer"] = "begins " + "\u6f22" * 9000 + " ends"
+        problems = [{"task": "tiny-math", "id": f"tiny-math/{number}", "question": f"Question {number}: {NASTY}",
+                     "gold": f"<b>{number}</b>"} for number in range(12)]
+        problems += [{"task": "tiny-choice", "id": f"tiny-choice/{number}", "gold": "B"} for number in range(12)]
+        for name, lines in (("samples.jsonl", rows), ("problems.jsonl", problems)):
+            (place / name).write_text("".join(json.dumps(line) + "\n" for line in lines))
+        web.run("merge", str(place), "--out", str(place / "report"))
+        cls.problems = problems
         cls.rows = rows
         cls.summary = json.loads((place / "report/summary.json").read_text())
         cls.url = (place / "report/report.html").as_uri()
@@ -93,19 +99,50 @@ class ReportPage(unittest.TestCase):
     def test_a_click_and_a_key_show_every_answer_side_by_side(self):
         first = self.question_rows()[0]
         first.click()
-        answers = self.page.find_elements(By.CSS_SELECTOR, ".answer")
+        answers = self.page.find_elements(By.CSS_SELECTOR, ".answer:not(.problem)")
         self.assertEqual(len(answers), 9)
         for method in METHODS:
             self.assertEqual(sum(a.find_element(By.TAG_NAME, "b").text.startswith(method) for a in answers), 3)
         tops = {a.rect["y"] for a in answers[:3]}
         self.assertEqual(len(tops), 1, "side by side")
-        self.assertTrue(self.page.find_element(By.LINK_TEXT, "trace").get_attribute("href").endswith("traces/one.html"))
+        trace = self.page.find_element(By.LINK_TEXT, "trace").get_attribute("href")
+        self.assertEqual(trace, self.url.replace("report/report.html", "traces/one.html"), "the page is where it was")
         first.send_keys(Keys.ENTER)
         self.assertEqual(self.page.find_elements(By.CSS_SELECTOR, ".answer"), [])
 
+    def texts(self, selector):
+        return [e.get_attribute("textContent") for e in self.page.find_elements(By.CSS_SELECTOR, selector)]
+
+    def test_the_question_and_the_right_answer_stand_in_front(self):
+        self.question_rows()[3].click()
+        self.assertEqual(self.texts(".problem pre"), [self.problems[3]["question"], self.problems[3]["gold"]])
+        box, answer = (self.page.find_element(By.CSS_SELECTOR, s).rect for s in (".problem", ".answer:not(.problem)"))
+        self.assertLessEqual(box["y"] + box["height"], answer["y"])
+        question, gold = (e.rect for e in self.page.find_elements(By.CSS_SELECTOR, ".problem pre"))
+        self.assertGreater(gold["x"], question["x"] + question["width"], "side by side")
+
+    def test_a_question_that_is_withheld_is_not_in_the_page(self):
+        Select(self.page.find_element(By.ID, "task")).select_by_visible_text("tiny-choice")
+        self.question_rows()[0].click()
+        self.assertEqual(self.texts(".problem pre"), ["B"])
+        self.assertIn("not shown in the open", self.page.find_element(By.CSS_SELECTOR, ".problem").text)
+
+    def test_a_long_answer_is_clipped_to_its_head_and_tail(self):
+        Select(self.page.find_element(By.ID, "task")).select_by_visible_text("tiny-choice")
+        self.question_rows()[-1].click()
+        last = self.texts(".answer:not(.problem) pre")[-1]
+        self.assertTrue(last.startswith("begins \u6f22") and last.endswith("\u6f22 ends"))
+        self.assertIn("bytes are left out here", last)
+        self.assertNotIn("\ufffd", last)
+        self.assertLess(len(last), 7000)
+
+    def test_find_looks_into_the_question(self):
+        self.page.find_element(By.ID, "find").send_keys("question 7:")
+        self.assertEqual([r.find_element(By.TAG_NAME, "td").text for r in self.question_rows()], ["tiny-math/7"])
+
     def test_user_text_stays_text(self):
         self.question_rows()[0].click()
-        self.assertEqual(self.page.find_element(By.CSS_SELECTOR, ".answer pre").get_attribute("textContent"),
+        self.assertEqual(self.page.find_element(By.CSS_SELECTOR, ".answer:not(.problem) pre").get_attribute("textContent"),
                          self.rows[0]["answer"])
         for selector in (".answer pre *", ".answer i", "img"):
             self.assertEqual(self.page.find_elements(By.CSS_SELECTOR, selector), [])
