@@ -1,5 +1,6 @@
 // `eval`: methods over the problems of tasks; `merge`: shards of such runs put together.
 #include "cli/eval_options.h"
+#include "eval/run_folder.h"
 
 namespace counterbeam::cli {
 
@@ -38,7 +39,7 @@ void add_merge(CLI::App& app, const Globals& globals) {
   command->add_option("--out", options->out, "Folder for the whole")->required();
   command->callback([options, &globals] {
     merge_samples({options->shards.begin(), options->shards.end()}, options->out);
-    print_summary(write_reports(options->out), options->out, globals);
+    print_summary(write_reports(options->out, {"", model_of(options->out)}), options->out, globals);
   });
 }
 

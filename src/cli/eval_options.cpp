@@ -6,7 +6,6 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "cli/loading.h"
-#include "eval/presets.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -46,7 +45,7 @@ void EvalCommand::add_to(CLI::App& command) {
                    "Leave timings out of samples.jsonl, so that two runs are equal byte by byte");
 }
 
-void EvalCommand::execute(const Globals& globals, const std::string& title) {
+void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
   parse_shard(shard, run);
   if (tasks.size() > 1 && !data.empty() && !std::filesystem::is_directory(data))
     bad_input("--data: {} is one file, but there are {} tasks; name a folder that holds theirs",
@@ -71,9 +70,7 @@ void EvalCommand::execute(const Globals& globals, const std::string& title) {
                             "--resume",
                             run.out.string()));
   }
-  const ReportExtras extras{title.empty() ? model.name() : title + ", " + model.name(),
-                            published_accuracy(model.name(), tasks)};
-  print_summary(write_reports(run.out, extras), run.out, globals);
+  print_summary(write_reports(run.out, {experiment, model.name()}), run.out, globals);
 }
 
 void print_summary(const EvalSummary& summary, const std::filesystem::path& out,

@@ -19,8 +19,9 @@ struct EvalCommand {
 
   // Adds the options except tasks, methods and out. REQUIRES this to outlive the parse.
   void add_to(CLI::App& command);
-  // Loads, runs, writes the reports and prints the table. Ctrl-C keeps what is done.
-  void execute(const Globals& globals, const std::string& title);
+  // Loads, runs, writes the reports and prints the table. Ctrl-C keeps what is done. `experiment`
+  // is the preset's name, or empty.
+  void execute(const Globals& globals, const std::string& experiment);
 };
 
 // The table, or with --json the summary.

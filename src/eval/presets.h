@@ -1,13 +1,10 @@
-// The experiments of the paper by name: which methods with which settings, how many samples; and
-// the figures it published.
+// The experiments of the paper by name: which methods with which settings, how many samples.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include "eval/report.h"
 
 namespace counterbeam {
 
@@ -24,8 +21,5 @@ struct Preset {
 std::span<const Preset> presets();
 // Error lists the names.
 const Preset& preset_named(std::string_view name);
-
-// The paper's accuracies for a model and tasks, where it has them; empty rows otherwise.
-PublishedTable published_accuracy(std::string_view model, const std::vector<std::string>& tasks);
 
 }  // namespace counterbeam

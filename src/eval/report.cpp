@@ -19,9 +19,9 @@ Json to_json(const PublishedTable& table) {
   for (const PublishedTable::Row& row : table.rows) {
     Json values = Json::array();
     for (const auto& value : row.values) values.push_back(value ? Json(*value) : Json(nullptr));
-    rows.push_back({{"name", row.name}, {"values", std::move(values)}});
+    rows.push_back({{"name", row.name}, {"method", row.method}, {"values", std::move(values)}});
   }
-  return {{"columns", table.columns}, {"rows", std::move(rows)}};
+  return {{"columns", table.columns}, {"rows", std::move(rows)}, {"notes", table.notes}};
 }
 
 // The report keeps the head and the tail of a long text: what it says first, and its answer.
@@ -55,6 +55,15 @@ Json to_json(const Sample& sample) {
   return json;
 }
 
+PublishedTable published_beside(const EvalSummary& summary, const ReportOrigin& origin) {
+  std::vector<std::string> tasks, methods;
+  for (const TaskSummary& task : summary.tasks) {
+    tasks.push_back(task.task);
+    for (const MethodSummary& method : task.methods) methods.push_back(method.method);
+  }
+  return published_figures(origin.experiment, origin.model, tasks, methods);
+}
+
 // task -> id -> question and gold, of what was answered.
 Json to_json(const std::vector<ProblemText>& problems, const std::vector<Sample>& samples) {
   std::set<std::pair<std::string, std::string>> answered;
@@ -70,22 +79,25 @@ Json to_json(const std::vector<ProblemText>& problems, const std::vector<Sample>
 }  // namespace
 
 std::string report_page(const EvalSummary& summary, const std::vector<Sample>& samples,
-                        const std::vector<ProblemText>& problems, const ReportExtras& extras) {
+                        const std::vector<ProblemText>& problems, const ReportOrigin& origin) {
   Json rows = Json::array();
   for (const Sample& sample : samples) rows.push_back(to_json(sample));
-  const Json data = {{"title", extras.title},
+  const std::string title = origin.experiment.empty() ? origin.model
+                            : origin.model.empty()    ? origin.experiment
+                                                      : origin.experiment + ", " + origin.model;
+  const Json data = {{"title", title},
                      {"summary", to_json(summary)},
-                     {"published", to_json(extras.published)},
+                     {"published", to_json(published_beside(summary, origin))},
                      {"problems", to_json(problems, samples)},
                      {"samples", std::move(rows)}};
   return page_with_data(kReportPage, "/*DATA*/", data);
 }
 
-EvalSummary write_reports(const std::filesystem::path& out, const ReportExtras& extras) {
+EvalSummary write_reports(const std::filesystem::path& out, const ReportOrigin& origin) {
   const std::vector<Sample> samples = read_samples(out / "samples.jsonl");
   EvalSummary summary = summarise(samples);
   write_file(out / "summary.json", to_json(summary).dump(2) + "\n");
-  write_file(out / "report.html", report_page(summary, samples, read_problem_texts(out), extras));
+  write_file(out / "report.html", report_page(summary, samples, read_problem_texts(out), origin));
   return summary;
 }
 

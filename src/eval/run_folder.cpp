@@ -114,4 +114,12 @@ void merge_claims(const std::vector<fs::path>& shards, const fs::path& out) {
   merge_problem_texts(shards, out);
 }
 
+std::string model_of(const fs::path& folder) {
+  const fs::path path = folder / "run.json";
+  if (!fs::exists(path)) return "";
+  const Json claim = read_json_file(path);
+  const bool named = claim.is_object() && claim.contains("model") && claim["model"].is_string();
+  return named ? claim["model"].get<std::string>() : "";
+}
+
 }  // namespace counterbeam

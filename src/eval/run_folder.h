@@ -33,4 +33,7 @@ void claim_folder(const std::string& model, const std::vector<TaskData>& tasks,
 void merge_claims(const std::vector<std::filesystem::path>& shards,
                   const std::filesystem::path& out);
 
+// The model that run.json names; empty where there is none.
+std::string model_of(const std::filesystem::path& folder);
+
 }  // namespace counterbeam

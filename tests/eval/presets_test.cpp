@@ -41,34 +41,5 @@ TEST(Presets, AreThoseOfThePaper) {
   EXPECT_EQ(preset_named("efficiency").concurrency, 1);
 }
 
-double published(const PublishedTable& table, const std::string& row, std::size_t column) {
-  for (const PublishedTable::Row& candidate : table.rows)
-    if (candidate.name == row) return candidate.values.at(column).value();
-  ADD_FAILURE() << row;
-  return 0;
-}
-
-TEST(Presets, PublishedFiguresOfThePapersModels) {
-  const std::vector<std::string> tasks = {"math500", "humaneval", "gpqa"};
-  const PublishedTable small = published_accuracy("Qwen/Qwen3.5-0.8B", tasks);
-  ASSERT_EQ(small.rows.size(), 7u);
-  EXPECT_DOUBLE_EQ(published(small, "sample", 2), .020);
-  EXPECT_DOUBLE_EQ(published(small, "CBS 0.25", 0), .480);
-  EXPECT_DOUBLE_EQ(published(published_accuracy("qwen2.5-7b", tasks), "CBS 0.7", 0), .640);
-  EXPECT_DOUBLE_EQ(published(published_accuracy("Qwen/Qwen3.5-2B", tasks), "beam search", 1), .560);
-  EXPECT_DOUBLE_EQ(published(published_accuracy("deepseek-ai/deepseek-math-7b-instruct", tasks),
-                             "power, tau 1", 2),
-                   .303);
-}
-
-TEST(Presets, NoFiguresForOtherModelsOrTasks) {
-  EXPECT_TRUE(published_accuracy("tiny-dense", {"math500"}).rows.empty());
-  EXPECT_TRUE(published_accuracy("Qwen/Qwen2.5-7B", {"gsm8k"}).rows.empty());
-  const PublishedTable part = published_accuracy("Qwen/Qwen2.5-7B", {"gsm8k", "gpqa"});
-  ASSERT_EQ(part.rows.size(), 7u);
-  EXPECT_FALSE(part.rows[0].values.at(0).has_value());
-  EXPECT_DOUBLE_EQ(part.rows[0].values.at(1).value(), .222);
-}
-
 }  // namespace
 }  // namespace counterbeam

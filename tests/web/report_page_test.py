@@ -184,5 +184,31 @@ class ReportPage(unittest.TestCase):
             phone.quit()
 
 
+class PublishedFigures(unittest.TestCase):
+    def test_the_papers_figures_stand_beside_ours(self):
+        place = web.folder()
+        methods = ("cbs:steer=.7", "sample")
+        rows = [{**sample("math500", question, METHODS[0], 0), "method": method, "correct": question < 3}
+                for question in range(12) for method in methods]
+        (place / "samples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        (place / "run.json").write_text(json.dumps({"model": "Qwen/Qwen2.5-7B", "seed": 0, "tasks": {}}))
+        web.run("merge", str(place), "--out", str(place / "report"))
+        page = web.open_browser()
+        try:
+            page.get((place / "report/report.html").as_uri())
+            table = page.execute_script(
+                "return [...document.querySelectorAll('#published tr')].map(r => [...r.cells].map(c => c.textContent))")
+            self.assertEqual(table[0], ["the paper", "math500", "ours"])
+            figures = {row[0]: row[1:] for row in table[1:]}
+            self.assertEqual(len(figures), 7)
+            self.assertEqual(figures["CBS 0.7"][0], "64.0")
+            self.assertTrue(figures["CBS 0.7"][1].startswith("25.0 "))
+            self.assertEqual(figures["beam search"], ["57.0", "-"])
+            self.assertIn("Qwen2.5-7B", page.find_element(By.ID, "about").text)
+            self.assertEqual(web.complaints(page), [])
+        finally:
+            page.quit()
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)
