@@ -8,7 +8,7 @@ TSAN_TESTS ?= base cache engine search eval
 SANITIZED ?= -*ShippedModel*:Parity*:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web fuzz-smoke bench format check-format clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu fuzz-smoke bench format check-format clean
 
 help:
 	@echo 'make demo        build, and show what Counterbeam does on the model that ships'
@@ -18,6 +18,7 @@ help:
 	@echo 'make test-asan   the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
 	@echo 'make test-install  install, and build and run the example against it'
 	@echo 'make test-web    the pages, in a real Chromium'
+	@echo 'make test-gpu    the tests of the CUDA back end, on a machine with a GPU'
 	@echo 'make fuzz-smoke  every fuzz target for SECONDS=$(SECONDS)'
 	@echo 'make format      clang-format everything (check-format: complain only)'
 	@echo 'make clean       remove build/'
@@ -58,6 +59,12 @@ test-install: build
 test-web: build
 	@tools/setup web
 	cd tests/web && /usr/bin/python3 -m unittest discover -v -p '*_test.py'
+
+test-gpu: setup
+	cmake --preset cuda
+	cmake --build build/cuda -j $(JOBS) --target counterbeam test_cuda test_model test_engine
+	build/cuda/tests/test_cuda
+	@for room in model engine; do build/cuda/tests/test_$$room --gtest_filter='*Gpu*' || exit 1; done
 
 fuzz-smoke: setup
 	@tools/setup check

@@ -119,7 +119,7 @@ TEST(Parity, TheGpuMatchesTransformersWithinBf16) {
     Runner runner = load_runner(folder, make_cuda_ops());
     for (const Case& one : cases_of(folder)) {
       const double error = squared_error(same_by_every_way(runner, one), one.logits);
-      EXPECT_LE(error, 1e-3) << one.name;
+      EXPECT_LE(error, 3e-3) << one.name;
       RecordProperty(one.name, fmt::format("{:.1e}", error));
       fmt::print("{}: normalised squared error {:.1e}\n", one.name, error);
     }
