@@ -1,5 +1,4 @@
 // `ask`: one question, one answer, by any method.
-#include <csignal>
 #include <iostream>
 #include <iterator>
 
@@ -7,10 +6,11 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/live_answer.h"
 #include "cli/loading.h"
 #include "cli/method_options.h"
-#include "eval/extract.h"
+#include "eval/vote.h"
 #include "search/loaded_model.h"
 #include "search/search.h"
 
@@ -26,17 +26,9 @@ struct Options {
   std::string trace;
 };
 
-Cancellation interrupted;
-
 std::string read_question(const std::string& argument) {
   if (argument != "-") return argument;
   return {std::istreambuf_iterator<char>(std::cin), {}};
-}
-
-std::optional<std::string> vote(const std::string& text) {
-  MathAnswer answer = extract_math(text);
-  if (answer.source == AnswerSource::None) return std::nullopt;
-  return std::move(answer.text);
 }
 
 void write_trace(const std::string& path, const SearchResult& result, const std::string& question,
@@ -79,10 +71,9 @@ void run(const Options& options, const Globals& globals) {
   hooks.on_block = [&](const BlockReport& report) {
     live.update(report, model.text(report.agreed));
   };
-  hooks.vote = [&](const std::vector<TokenId>& tokens) { return vote(model.text(tokens)); };
-  std::signal(SIGINT, [](int) { interrupted.cancel(); });
-  const SearchResult result =
-      run_search({model.engine(), prompts, globals.seed, 0, &interrupted}, settings, hooks);
+  hooks.vote = [&](const std::vector<TokenId>& tokens) { return math_vote(model.text(tokens)); };
+  const SearchResult result = run_search(
+      {model.engine(), prompts, globals.seed, 0, &cancelled_by_ctrl_c()}, settings, hooks);
 
   if (!options.trace.empty()) write_trace(options.trace, result, question.text, model);
   const std::string text = model.text(result.answer().tokens);

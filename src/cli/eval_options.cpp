@@ -1,16 +1,14 @@
 #include "cli/eval_options.h"
 
-#include <csignal>
 #include <cstdio>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "cli/interrupt.h"
 #include "cli/loading.h"
 
 namespace counterbeam::cli {
 namespace {
-
-Cancellation interrupted;
 
 void parse_shard(const std::string& text, EvalOptions& options) {
   int index = -1, count = 0;
@@ -56,11 +54,7 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   const LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
   run.seed = globals.seed;
   run.quiet = globals.quiet || globals.json;
-  run.cancellation = &interrupted;
-  std::signal(SIGINT, [](int) {
-    interrupted.cancel();
-    std::signal(SIGINT, SIG_DFL);  // a second one ends the program at once
-  });
+  run.cancellation = &cancelled_by_ctrl_c();
   try {
     run_eval(model, loaded, run);
   } catch (const Error& error) {

@@ -5,15 +5,14 @@
 #include <cctype>
 #include <map>
 #include <memory>
-#include <optional>
 #include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/progress.h"
-#include "eval/extract.h"
 #include "eval/jobs.h"
 #include "eval/run_folder.h"
+#include "eval/vote.h"
 #include "search/rerank.h"
 
 namespace counterbeam {
@@ -28,29 +27,6 @@ void refuse_repeats(const std::vector<std::string>& names, std::string_view opti
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
         names.begin() + static_cast<std::ptrdiff_t>(i))
       bad_input("{}: {} is given twice", option, names[i]);
-}
-
-// What self-consistency votes with, by task.
-std::optional<std::string> vote(const Job& job, const std::string& text) {
-  switch (job.task->judging) {
-    case Judging::Math: {
-      MathAnswer answer = extract_math(text);
-      if (answer.source == AnswerSource::None) return std::nullopt;
-      return std::move(answer.text);
-    }
-    case Judging::Choice: {
-      const auto letter = extract_choice(text);
-      if (!letter) return std::nullopt;
-      return std::string(1, *letter);
-    }
-    case Judging::Code: {
-      std::string code =
-          extract_code(text, job.problem->code.prompt, job.problem->code.entry_point);
-      if (code.empty()) return std::nullopt;
-      return code;
-    }
-  }
-  CB_CHECK(false);
 }
 
 // traces/TASK-QUESTION-METHOD-SAMPLE.html
@@ -111,7 +87,9 @@ SearchResult search(const LoadedModel& model, const Job& job, const EvalOptions&
   const Settings settings = parse_method(job.method);
   const Prompts prompts = model.prompts(job.problem->question, settings);
   SearchHooks hooks;
-  hooks.vote = [&](const std::vector<TokenId>& tokens) { return vote(job, model.text(tokens)); };
+  hooks.vote = [&](const std::vector<TokenId>& tokens) {
+    return vote(*job.task, *job.problem, model.text(tokens));
+  };
   return run_search(
       {model.engine(), prompts, seed_of(job, options), job.question, options.cancellation},
       settings, hooks);

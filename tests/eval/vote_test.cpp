@@ -1,0 +1,31 @@
+// Votes of self-consistency: the extracted answer, or none.
+#include "eval/vote.h"
+
+#include <gtest/gtest.h>
+
+namespace counterbeam {
+namespace {
+
+TEST(Vote, IsTheAnswerAsTheTaskJudgesIt) {
+  const TaskData math{"m", Judging::Math, {}}, choice{"c", Judging::Choice, {}},
+      code{"p", Judging::Code, {}};
+  Problem problem;
+  problem.code = {"def f():\n", "", "f"};
+  EXPECT_EQ(vote(math, problem, "So it is \\boxed{7}."), "7");
+  EXPECT_EQ(vote(math, problem, "So it is \\boxed{7}."), math_vote("\\boxed{7}"));
+  EXPECT_EQ(vote(choice, problem, "The answer is (B)."), "B");
+  EXPECT_EQ(vote(code, problem, "```python\ndef f():\n    return 1\n```"),
+            "def f():\n    return 1");
+}
+
+TEST(Vote, NothingFoundIsNoVote) {
+  const TaskData math{"m", Judging::Math, {}}, choice{"c", Judging::Choice, {}},
+      code{"p", Judging::Code, {}};
+  const Problem problem;
+  for (const TaskData& task : {math, choice, code})
+    EXPECT_FALSE(vote(task, problem, "").has_value()) << task.name;
+  EXPECT_FALSE(math_vote("<think> it may be 7").has_value());
+}
+
+}  // namespace
+}  // namespace counterbeam
