@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "backend/cuda/delta_net.cuh"
 #include "backend/cuda/device_memory.h"
+#include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
 
 namespace counterbeam::cuda {
@@ -138,14 +138,6 @@ void time_layers(const Lines& lines, int segments, int rows) {
                conv(stream, layer);
                delta(stream, layer);
              }));
-  if (rows < 3) return;
-  for (const int columns : {1, 2, 4}) {
-    lines.time(fmt::format("delta rule, {}, {} columns a lane", what, columns), kShape.layers,
-               delta_bytes, each_layer([&](cudaStream_t stream, int layer) {
-                 delta_strips(stream, delta_arguments(result, inputs, states, layer, batch),
-                              segments, columns);
-               }));
-  }
 }
 
 // `count` draws from as many rows.

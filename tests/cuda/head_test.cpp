@@ -139,7 +139,7 @@ void expect_as_drawn(const Logits& logits, const HeadJob& job, const HeadResult&
 
 constexpr Sampling kSamplings[] = {
     {1.0f, 1.0f, 0},   {0.7f, 1.0f, 0},  {0.0f, 1.0f, 0},   {3.0f, 1.0f, 0},  {0.05f, 1.0f, 0},
-    {1.0f, 0.9f, 0},   {0.8f, 0.95f, 0}, {2.0f, 0.999f, 0}, {1.0f, 1e-6f, 0}, {1.0f, 0.5f, 5000},
+    {1.0f, 0.9f, 0},   {0.8f, 0.95f, 0}, {2.0f, 0.999f, 0}, {1.0f, 1e-6f, 0}, {1.0f, 0.5031f, 5000},
     {1.0f, 1.0f, 1},   {1.0f, 1.0f, 20}, {0.6f, 0.8f, 50},  {1.5f, 0.3f, 2},  {1.0f, 1.0f, 700},
     {1.0f, 0.99f, 64}, {0.0f, 0.5f, 3},  {1e-3f, 0.9f, 40},
 };
@@ -180,6 +180,27 @@ TEST_F(CudaHead, DrawsFromAWholeVocabulary) {
   const auto jobs = draws(logits, 6, true);
   const auto results = run(logits, jobs);
   for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(logits, jobs[i], results[i]);
+}
+
+// Of likeliest tokens that are all alike, those with the lowest ids are kept: no more, no fewer.
+TEST_F(CudaHead, CutsBetweenTies) {
+  Logits logits(1, 2500, 2500);
+  for (int id = 0; id < 2500; ++id) logits.at(0, id) = id % 50 == 7 ? 3.0f : -1.0f - float(id % 9);
+  const auto tokens = [&](const Sampling& sampling) {
+    std::vector<HeadJob> jobs(200);
+    for (std::uint32_t i = 0; i < jobs.size(); ++i) {
+      jobs[i].sampling = sampling;
+      jobs[i].key = {.seed = 9, .position = i};
+    }
+    std::vector<int> drawn;
+    for (const HeadResult& result : run(logits, jobs)) drawn.push_back(int(result.token));
+    std::sort(drawn.begin(), drawn.end());
+    drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
+    return drawn;
+  };
+  EXPECT_EQ(tokens({1.0f, 1.0f, 3}), (std::vector<int>{7, 57, 107}));
+  EXPECT_EQ(tokens({0.5f, 0.49f, 4}), (std::vector<int>{7, 57}));
+  EXPECT_EQ(tokens({0.1f, 0.05f, 0}), (std::vector<int>{7, 57, 107}));
 }
 
 TEST_F(CudaHead, MixesRowsAndKeepsPlausibleTokens) {

@@ -86,15 +86,6 @@ bool aligned(Matrix m) {
   return reinterpret_cast<std::uintptr_t>(m.data) % 8 == 0 && m.stride % 4 == 0;
 }
 
-// Columns per lane. Segments of one row move memory: whole lines. Longer ones compute: more and
-// narrower strips as long as the multiprocessors (132) are not all busy twice over.
-int columns_per_lane(const StateShape& shape, const DeviceBatch& batch) {
-  const int blocks = batch.segment_count * shape.value_heads * (shape.value_dim / 128);
-  if (shape.value_dim % 128 != 0) return 1;
-  if (batch.longest_segment <= 2 || blocks >= 264) return 4;
-  return blocks >= 66 ? 2 : 1;
-}
-
 }  // namespace
 
 void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const StateView& states,
@@ -120,8 +111,8 @@ void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const Sta
       shape.key_dim,
       shape.value_dim,
       batch.segments};
-  if (shape.key_dim == 128 && shape.value_dim % 32 == 0 && aligned(out) && aligned(in.qkv)) {
-    delta_strips(stream, arguments, batch.segment_count, columns_per_lane(shape, batch));
+  if (shape.key_dim == 128 && shape.value_dim == 128 && aligned(out) && aligned(in.qkv)) {
+    delta_strips(stream, arguments, batch.segment_count, batch.longest_segment);
     return;
   }
   const dim3 grid(unsigned(shape.value_heads), unsigned(batch.segment_count));

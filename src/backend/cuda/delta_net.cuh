@@ -20,9 +20,8 @@ struct DeltaArguments {
   const DeviceSegment* segments;
 };
 
-// REQUIRES key_dim 128, value_dim a multiple of 32 * columns, rows of qkv and out 8-byte aligned.
-// `columns` (1, 2 or 4) is how many columns of the state a lane keeps; it changes no bit.
-void delta_strips(cudaStream_t stream, const DeltaArguments& arguments, int segments, int columns);
+// For key_dim and value_dim 128, rows of qkv and out 8-byte aligned.
+void delta_strips(cudaStream_t stream, const DeltaArguments& arguments, int segments, int longest);
 
 #ifdef __CUDACC__
 

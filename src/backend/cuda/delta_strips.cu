@@ -1,4 +1,4 @@
-// The gated delta rule for heads of 128 keys:
+// The gated delta rule for heads of 128 keys and values:
 //   S <- e^g S;  m = S^T k;  delta = beta (v - m);  S <- S + k delta^T;  o = S^T q
 // A thread block owns some columns of the state of one (segment, value head): it reads them once
 // into registers, walks the segment's rows in order and writes them back once. The last line is
@@ -11,15 +11,14 @@
 namespace counterbeam::cuda {
 namespace {
 
-constexpr int kKeyDim = 128;
+constexpr int kKeyDim = 128, kValueDim = 128;
 constexpr int kWarps = 4;
 constexpr int kThreads = kWarps * 32;
-constexpr int kTokens = 8;  // staged at once, kTokens / kWarps by each warp
-constexpr int kOwnTokens = kTokens / kWarps;
+constexpr int kProcessors = 132;      // of an H200
 constexpr int kSteps = kKeyDim / 16;  // a lane keeps 4 rows of every 16
 
 // Of kTokens tokens: unit keys and queries, the block's values, and {decay, beta, k q}.
-template <int kColumns>
+template <int kColumns, int kTokens>
 struct Stage {
   float4 k[kTokens][32];
   float4 q[kTokens][32];
@@ -54,9 +53,10 @@ __device__ __forceinline__ Fetched<kColumns> fetch(const Inputs& in, const Delta
           in.decay[std::ptrdiff_t(row) * a.decay_stride]};
 }
 
-template <int kColumns>
-__device__ __forceinline__ void put(Stage<kColumns>& stage, int token, const Fetched<kColumns>& in,
-                                    float dt_bias, float rate, int lane) {
+template <int kColumns, int kTokens>
+__device__ __forceinline__ void put(Stage<kColumns, kTokens>& stage, int token,
+                                    const Fetched<kColumns>& in, float dt_bias, float rate,
+                                    int lane) {
   float q[4], k[4], qq = 0, kk = 0, qk = 0;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
@@ -78,11 +78,9 @@ __device__ __forceinline__ void put(Stage<kColumns>& stage, int token, const Fet
 #pragma unroll
   for (int i = 0; i < kColumns; ++i)
     stage.v[token][kColumns * lane + i] = __bfloat162float(in.v.at[i]);
-  if (lane == 0) {
-    const float decay = delta_decay(__bfloat162float(in.decay), dt_bias, rate);
-    stage.gates[token] =
-        make_float4(decay, delta_beta(__bfloat162float(in.beta)), qk * q_scale * k_scale, 0);
-  }
+  const float decay = delta_decay(__bfloat162float(in.decay), dt_bias, rate);
+  const float beta = delta_beta(__bfloat162float(in.beta));
+  if (lane == 0) stage.gates[token] = make_float4(decay, beta, qk * q_scale * k_scale, 0);
 }
 
 // A lane's part of the state: kColumns columns of rows 16 * step + 4 * group + j.
@@ -92,8 +90,8 @@ struct Strip {
 };
 
 // One token on a lane's strip; `out` is where the lane's columns of the row go.
-template <int kColumns>
-__device__ __forceinline__ void walk(Strip<kColumns>& strip, const Stage<kColumns>& stage,
+template <int kColumns, int kTokens>
+__device__ __forceinline__ void walk(Strip<kColumns>& strip, const Stage<kColumns, kTokens>& stage,
                                      int token, int group, int column, Bf16* out) {
   float reads[2][kColumns] = {}, sums[2][kColumns] = {};  // [part][column]
   float k[kSteps][4];
@@ -126,8 +124,15 @@ __device__ __forceinline__ void walk(Strip<kColumns>& strip, const Stage<kColumn
     delta[c] = gates.y * fmaf(-decay, read, stage.v[token][column + c]);
     result.at[c] = __float2bfloat16_rn(fmaf(gates.z, delta[c], sum * decay));
   }
+  // A launch of few tokens would rather have more blocks in flight than keep the key: read it
+  // again.
+  if (kTokens == kWarps) asm volatile("" ::: "memory");
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
+    if (kTokens == kWarps) {
+      const float4 k4 = stage.k[token][4 * step + group];
+      k[step][0] = k4.x, k[step][1] = k4.y, k[step][2] = k4.z, k[step][3] = k4.w;
+    }
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
 #pragma unroll
@@ -138,10 +143,13 @@ __device__ __forceinline__ void walk(Strip<kColumns>& strip, const Stage<kColumn
   if (group == 0) store_pack(out, result);
 }
 
-// Grid: [strips of 32 * kColumns columns, value heads, segments].
-template <int kColumns>
-__global__ void __launch_bounds__(kThreads, 2) walk_segments(const DeltaArguments a) {
-  __shared__ Stage<kColumns> stages[2];
+// Grid: [strips of 32 * kColumns columns, value heads, segments]. A warp makes kOwnTokens ready at
+// a time.
+template <int kColumns, int kOwnTokens>
+__global__ void __launch_bounds__(kThreads, kOwnTokens == 1 ? 4 : 2)
+    walk_segments(const DeltaArguments a) {
+  constexpr int kTokens = kOwnTokens * kWarps;
+  __shared__ Stage<kColumns, kTokens> stages[2];
   let_successor_start();
   const int head = blockIdx.y, first_column = blockIdx.x * 32 * kColumns;
   const float rate = -expf(a.a_log[head]), dt_bias = a.dt_bias[head];
@@ -152,10 +160,8 @@ __global__ void __launch_bounds__(kThreads, 2) walk_segments(const DeltaArgument
   if (segment.rows == 0) return;
 
   float* state = a.memory + std::size_t(segment.state) * a.slot_floats +
-                 (std::size_t(head) * kKeyDim + 4 * group) * a.value_dim + first_column + column;
-  const auto state_row = [&](int step, int j) {
-    return state + (16 * step + j) * std::ptrdiff_t(a.value_dim);
-  };
+                 (head * kKeyDim + 4 * group) * kValueDim + first_column + column;
+  const auto state_row = [&](int step, int j) { return state + (16 * step + j) * kValueDim; };
   Strip<kColumns> strip;
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
@@ -169,27 +175,29 @@ __global__ void __launch_bounds__(kThreads, 2) walk_segments(const DeltaArgument
 
   const std::ptrdiff_t row = segment.first_row;
   const Bf16* q = a.qkv + row * a.qkv_stride + head / (a.value_heads / a.key_heads) * kKeyDim;
-  const Bf16* v = a.qkv + row * a.qkv_stride + 2 * a.key_heads * kKeyDim + head * a.value_dim;
+  const Bf16* v = a.qkv + row * a.qkv_stride + 2 * a.key_heads * kKeyDim + head * kValueDim;
   const Inputs in{q, q + a.key_heads * kKeyDim, v + first_column,
                   a.beta + row * a.beta_stride + head, a.decay + row * a.decay_stride + head};
-  Bf16* out = a.out + row * a.out_stride + head * a.value_dim + first_column + column;
+  Bf16* out = a.out + row * a.out_stride + head * kValueDim + first_column + column;
 
+  // Without branches, so that the tokens of a warp are made ready side by side: beyond the last row
+  // it is the last row again, which nobody walks. A single token is made ready by who has it alone.
   Fetched<kColumns> fetched[kOwnTokens];
   const auto fetch_own = [&](int first) {
 #pragma unroll
     for (int i = 0; i < kOwnTokens; ++i) {
-      const int token = first + i * kWarps + warp;
-      if (token < segment.rows) fetched[i] = fetch<kColumns>(in, a, token, lane);
+      const int token = min(first + i * kWarps + warp, segment.rows - 1);
+      fetched[i] = fetch<kColumns>(in, a, token, lane);
     }
   };
   fetch_own(0);
   for (int first = 0; first < segment.rows; first += kTokens) {
     // Whoever is here has walked the stage before last, the one to be overwritten.
-    Stage<kColumns>& stage = stages[first / kTokens % 2];
+    Stage<kColumns, kTokens>& stage = stages[first / kTokens % 2];
+    if (kOwnTokens > 1 || first + warp < segment.rows) {
 #pragma unroll
-    for (int i = 0; i < kOwnTokens; ++i) {
-      const int token = i * kWarps + warp;
-      if (first + token < segment.rows) put(stage, token, fetched[i], dt_bias, rate, lane);
+      for (int i = 0; i < kOwnTokens; ++i)
+        put(stage, i * kWarps + warp, fetched[i], dt_bias, rate, lane);
     }
     fetch_own(first + kTokens);
     __syncthreads();
@@ -212,15 +220,36 @@ __global__ void __launch_bounds__(kThreads, 2) walk_segments(const DeltaArgument
   }
 }
 
+// Few tokens move memory: blocks that load while others store. More of them compute: the narrowest
+// strips that leave every block a multiprocessor of its own, else the widest.
+int columns_per_lane(int heads, bool few) {
+  if (few) return 2;
+  for (const int columns : {1, 2}) {
+    if (heads * kValueDim / (32 * columns) <= kProcessors) return columns;
+  }
+  return 4;
+}
+
 }  // namespace
 
-void delta_strips(cudaStream_t stream, const DeltaArguments& a, int segments, int columns) {
-  const dim3 grid(unsigned(a.value_dim / (32 * columns)), unsigned(a.value_heads),
+void delta_strips(cudaStream_t stream, const DeltaArguments& a, int segments, int longest) {
+  const bool few = longest <= kWarps;
+  const int columns = columns_per_lane(segments * a.value_heads, few);
+  const dim3 grid(unsigned(kValueDim / (32 * columns)), unsigned(a.value_heads),
                   unsigned(segments));
-  const auto kernel = columns == 4   ? walk_segments<4>
-                      : columns == 2 ? walk_segments<2>
-                                     : walk_segments<1>;
-  launch(stream, "delta_net", kernel, grid, dim3(kThreads), 0, a);
+  const auto kernel = few            ? walk_segments<2, 1>
+                      : columns == 4 ? walk_segments<4, 2>
+                      : columns == 2 ? walk_segments<2, 2>
+                                     : walk_segments<1, 2>;
+  // Shared memory that nobody uses keeps a multiprocessor to one block, where a launch that begins
+  // early would crowd them onto those that are free first.
+  constexpr int kAlone = 120 << 10;
+  const bool alone = longest >= 32 && grid.x * grid.y * grid.z <= unsigned(kProcessors);
+  if (alone) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kAlone),
+          "delta_net");
+  }
+  launch(stream, "delta_net", kernel, grid, dim3(kThreads), alone ? kAlone : 0, a);
 }
 
 }  // namespace counterbeam::cuda

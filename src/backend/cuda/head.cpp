@@ -7,8 +7,6 @@
 namespace counterbeam::cuda {
 namespace {
 
-constexpr int kMaxVocab = 1 << 20;
-
 // Hands out aligned parts of the workspace; with no workspace, only counts.
 class Parts {
  public:
@@ -33,6 +31,7 @@ void lay_out(HeadArguments& a, HeadKind kind, Parts& parts) {
   if (kind.filtered) a.cuts = parts.take<Cut>(jobs);
   if (!kind.mixed) return;
   a.row_sums = parts.take<TileSum>(std::size_t(a.rows) * tiles);
+  a.totals = parts.take<double>(std::size_t(a.rows));
   a.mixed = parts.take<float>(jobs * tiles * kTile);
 }
 
@@ -57,7 +56,7 @@ std::size_t head_workspace(int rows, int jobs, int vocab, HeadKind kind) {
 void head_jobs(cudaStream_t stream, const float* logits, int rows, int stride, int vocab,
                const DeviceJob* jobs, int job_count, const DeviceMix* mixes, HeadKind kind,
                DeviceResult* results, void* workspace) {
-  CB_CHECK(vocab > 0 && vocab <= kMaxVocab);
+  CB_CHECK(vocab > 0 && vocab <= kTile * kMaxTiles);
   if (job_count == 0) return;
   HeadArguments a = sizes(rows, job_count, vocab);
   a.logits = logits;

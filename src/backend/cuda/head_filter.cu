@@ -1,43 +1,37 @@
 // Middle stage of the head, for jobs with top-k or top-p: finds the cut through the ranking by
-// (score, then rising id), exactly and without sorting, and sums the tiles up again over what is
-// left. A cluster of thread blocks shares a job: digit by digit of a score's place in the ranking,
-// each counts its tiles into bins of shared memory and reads the others' bins. Masses are integers
-// (2^42 for the likeliest), so that the order of additions does not matter.
-#include <cooperative_groups.h>
-
-#include "backend/cuda/head_block.cuh"
+// (score, then rising id), exactly and without sorting the vocabulary, and sums the tiles up again
+// over what is left. A cluster of thread blocks shares a job. It counts scores into bins and
+// follows the bin in which the goal is reached, first by the score's place in its range, then digit
+// by digit of its rank; as soon as a bin holds few enough, they are put in order.
+#include "backend/cuda/head_bins.cuh"
 
 namespace counterbeam::cuda {
 namespace {
 
-namespace groups = cooperative_groups;
-
-constexpr int kParts = 8;  // thread blocks of a cluster
-constexpr int kMaxTiles = 1024;
-constexpr int kEach = kBins / kBlockThreads;
-constexpr double kUnit = 4398046511104.0;  // 2^42
-
-// Masses as two words, since 64-bit additions to shared memory are slow.
-struct alignas(16) Bins {
-  unsigned counts[kBins], low[kBins], high[kBins];
-};
+constexpr int kThreads = FilterBlock::kThreads;
+constexpr int kWarps = kThreads / 32;
+constexpr int kFew = kThreads;  // a thread each
+// Ids are looked at a little at a time: long code takes longer to fetch than more loads in flight
+// would save.
+constexpr int kLoads = 2, kUnit = kLoads * 128;
 
 struct Shared {
   Bins bins;
   float tops[kMaxTiles];
-  BlockScratch scratch;
+  std::uint64_t list[kFew], masses[kFew];  // of a bin with few scores: ranks; in order, masses
+  unsigned listed;
+  int place;
+  std::uint64_t kept, prefix;
   float bound;
-  struct {
-    int bin;  // -1: the wanted amount is more than there is
-    std::uint64_t count, mass, count_above, mass_above;
-  } chosen;
+  FilterBlock block;
 };
 
 // A job's scores, of which those below `bound` are not worth looking at.
 struct Search {
   const float* scores;
   int limit, tiles, part;
-  float top, inverse_t, bound;
+  float top, inverse_t, bound, scale;
+  __device__ Cut whole() const { return {top, bound, scale, -1, kRankBits, 0}; }
 };
 
 // The shortest beginning of the ranking that holds so many ids, or so much mass.
@@ -46,93 +40,98 @@ struct Goal {
   std::uint64_t amount;
 };
 
+// Visits (score, id) of this warp's share of the ids in tiles that reach bin `from`.
 template <typename Visit>
-__device__ __forceinline__ void for_each_candidate(const Search& s, const Shared& shared,
+__device__ __forceinline__ void for_each_candidate(const Search& s, const Shared& shared, int from,
                                                    const Visit& visit) {
-  for (int i = s.part * kBlockWarps + int(threadIdx.x / 32); i < s.tiles;
-       i += kParts * kBlockWarps) {
-    if (shared.tops[i] < s.bound) continue;
-    Tile tile = load_tile(s.scores, i * kTile, s.limit);
-    for_each_id(tile, i * kTile, s.limit, [&](float score, int id) {
+#pragma unroll 1
+  for (int i = s.part * kWarps + int(threadIdx.x / 32); i * kUnit < s.limit; i += kParts * kWarps) {
+    const float top = shared.tops[i * kUnit / kTile];
+    if (top < s.bound || bin_of(top, s.top, s.scale, kBins) < from) continue;
+    const auto ids = load_ids<kLoads>(s.scores, i * kUnit, s.limit);
+    for_each_id(ids, i * kUnit, s.limit, [&](float score, int id) {
       if (score > kNever && score >= s.bound) visit(score, id);
     });
   }
 }
 
-__device__ __forceinline__ void add(Bins& bins, int bin, float term) {
-  const std::uint64_t mass = std::uint64_t(double(term) * kUnit);
-  const unsigned low = unsigned(mass);
-  atomicAdd(&bins.counts[bin], 1u);
-  const unsigned before = atomicAdd(&bins.low[bin], low);
-  const unsigned high = unsigned(mass >> 32) + (before + low < before ? 1u : 0u);
-  if (high > 0) atomicAdd(&bins.high[bin], high);
+// Whether a score is in the bin that `cut` has come to.
+__device__ __forceinline__ bool follows(const Cut& cut, float score, int id) {
+  if (bin_of(score, cut.top, cut.scale, kBins) != cut.bin) return false;
+  return cut.shift == kRankBits || rank_of(score, id) >> cut.shift == cut.prefix;
 }
 
-// Counts what agrees with `cut` so far by the next digit: the bin of the score's range first
-// (shift kRankBits, bin -1), then kBinBits of its rank at a time.
-__device__ void count_digit(const Search& s, const Cut& cut, Shared& shared) {
-  for (int i = threadIdx.x; i < kBins; i += kBlockThreads)
-    shared.bins.counts[i] = shared.bins.low[i] = shared.bins.high[i] = 0;
-  __syncthreads();
-  for_each_candidate(s, shared, [&](float score, int id) {
-    int digit = bin_of(score, cut.top, cut.scale, kBins);
-    if (cut.bin >= 0) {
-      if (digit != cut.bin) return;
-      const std::uint64_t rank = rank_of(score, id);
-      if (cut.shift < kRankBits && rank >> cut.shift != cut.prefix) return;
-      digit = int(rank >> (cut.shift - kBinBits)) & (kBins - 1);
+// Counts what follows `cut` so far by the next digit.
+__device__ __noinline__ void count_digit(const Search& s, const Cut& cut, bool weigh,
+                                         Shared& shared) {
+  if (threadIdx.x == 0) shared.listed = 0;
+  shared.bins.clear();
+  for_each_candidate(s, shared, cut.bin, [&](float score, int id) {
+    int digit;
+    if (cut.bin < 0) {
+      digit = bin_of(score, cut.top, cut.scale, kBins);
+    } else {
+      if (!follows(cut, score, id)) return;
+      digit = int(rank_of(score, id) >> (cut.shift - kBinBits)) & (kBins - 1);
     }
-    add(shared.bins, digit, expf((score - s.top) * s.inverse_t));
+    if (weigh) {
+      shared.bins.add(digit, mass_of(score, s.top, s.inverse_t));
+    } else {
+      shared.bins.add(digit);
+    }
   });
+  shared.bins.share_out(s.part);
 }
 
-// From the bins of the whole cluster: the bin, from the top down, in which `goal` is reached.
-__device__ void choose_bin(const Goal& goal, Shared& shared, std::uint64_t& all_mass) {
+// Puts the few scores that follow `cut` in order and ends it at the one that reaches `goal`.
+// Returns the mass of those kept among them.
+__device__ __noinline__ std::uint64_t end_among_few(const Search& s, Cut& cut, const Goal& goal,
+                                                    int count, Shared& shared) {
   const auto cluster = groups::this_cluster();
+  unsigned* listed = cluster.map_shared_rank(&shared.listed, 0);
+  std::uint64_t* list = cluster.map_shared_rank(&shared.list[0], 0);
+  for_each_candidate(s, shared, cut.bin, [&](float score, int id) {
+    if (follows(cut, score, id)) list[atomicAdd(listed, 1u)] = rank_of(score, id);
+  });
   cluster.sync();
-  std::uint64_t counts[kEach] = {}, masses[kEach] = {}, count = 0, mass = 0;
-  const int first = kBins - kEach - int(threadIdx.x) * kEach;
-  for (int part = 0; part < kParts; ++part) {
-    const Bins* bins = cluster.map_shared_rank(&shared.bins, part);
-#pragma unroll
-    for (int i = 0; i < kEach; ++i) {
-      counts[i] += bins->counts[first + i];
-      masses[i] += (std::uint64_t(bins->high[first + i]) << 32) + bins->low[first + i];
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) count += counts[i], mass += masses[i];
-  const auto below_count = block_scan(count, shared.scratch.words);
-  const auto below_mass = block_scan(mass, shared.scratch.words);
-  if (threadIdx.x == 0) shared.chosen.bin = -1;
+  const int i = threadIdx.x;
+  const std::uint64_t mine = i < count ? list[i] : 0;
+  cluster.sync();
+  shared.list[i] = mine;
+  shared.masses[i] = 0;
+  if (i == 0) shared.place = shared.kept = 0;
   __syncthreads();
-  std::uint64_t count_above = below_count.before, mass_above = below_mass.before;
-#pragma unroll
-  for (int i = kEach - 1; i >= 0; --i) {
-    const std::uint64_t above = goal.by_mass ? mass_above : count_above;
-    const std::uint64_t here = goal.by_mass ? masses[i] : counts[i];
-    if (above < goal.amount && goal.amount <= above + here)
-      shared.chosen = {first + i, counts[i], masses[i], count_above, mass_above};
-    count_above += counts[i];
-    mass_above += masses[i];
+  int place = 0;
+  for (int other = 0; other < count; ++other) place += shared.list[other] > mine;
+  if (i < count) shared.masses[place] = mass_of(score_of_rank(mine), s.top, s.inverse_t);
+  __syncthreads();
+  const std::uint64_t mass = shared.masses[i], before = shared.block.scan(mass).before;
+  const bool last = goal.by_mass ? before < goal.amount && goal.amount <= before + mass
+                                 : std::uint64_t(i) + 1 == goal.amount;
+  if (last) {
+    shared.place = i;
+    shared.kept = before + mass;
   }
-  all_mass = below_mass.total;
-  cluster.sync();  // nobody reads these bins any more
+  __syncthreads();
+  if (i < count && place == shared.place) shared.prefix = mine;
+  __syncthreads();
+  cut.shift = 0;
+  cut.prefix = shared.prefix;
+  return shared.kept;
 }
 
-// Narrows to the cut that reaches `goal`; `mass` is that of what it keeps.
-__device__ Cut select(const Search& s, Goal goal, float scale, Shared& shared,
-                      std::uint64_t& mass) {
-  Cut cut{s.top, s.bound, scale, -1, kRankBits, 0};
-  std::uint64_t kept = 0;
+// The cut that reaches `goal`; `mass` is that of what it keeps.
+__device__ __noinline__ Cut select(const Search& s, Goal goal, bool weigh, Shared& shared,
+                                   std::uint64_t& mass) {
+  Cut cut = s.whole();
+  std::uint64_t above = 0;
   while (true) {
-    count_digit(s, cut, shared);
-    std::uint64_t all_mass;
-    choose_bin(goal, shared, all_mass);
-    const auto chosen = shared.chosen;
+    count_digit(s, cut, weigh, shared);
+    std::uint64_t all;
+    const Bins::Choice chosen = shared.bins.choose(goal.by_mass, goal.amount, shared.block, all);
     if (chosen.bin < 0) {
-      mass = all_mass;
-      return cut;
+      mass = all;
+      return s.whole();
     }
     if (cut.bin < 0) {
       cut.bin = chosen.bin;
@@ -140,11 +139,15 @@ __device__ Cut select(const Search& s, Goal goal, float scale, Shared& shared,
       cut.shift -= kBinBits;
       cut.prefix = (cut.prefix << kBinBits) | std::uint64_t(chosen.bin);
     }
-    kept += chosen.mass_above;
+    above += chosen.mass_above;
     goal.amount -= goal.by_mass ? chosen.mass_above : chosen.count_above;
-    mass = kept + chosen.mass;
+    mass = above + chosen.mass;
     const bool all_of_it = !goal.by_mass && goal.amount == chosen.count;
     if (chosen.count == 1 || all_of_it || cut.shift == 0) return cut;
+    if (chosen.count <= kFew) {
+      mass = above + end_among_few(s, cut, goal, int(chosen.count), shared);
+      return cut;
+    }
   }
 }
 
@@ -158,7 +161,7 @@ __device__ float lower_bound(const DeviceJob& job, const Search& s, double total
   }
   if (threadIdx.x == 0) shared.bound = kNever;
   __syncthreads();
-  for (int i = threadIdx.x; i < s.tiles; i += kBlockThreads) {
+  for (int i = threadIdx.x; i < s.tiles; i += kThreads) {
     const float mine = shared.tops[i];
     int better = 0;
     for (int other = 0; other < s.tiles; ++other) {
@@ -175,19 +178,54 @@ __device__ Cut make_cut(const DeviceJob& job, Search& s, double total, bool by_c
                         Shared& shared) {
   s.bound = lower_bound(job, s, total, by_count, shared);
   const float range = isfinite(s.bound) ? s.top - s.bound : 24.0f * job.temperature;
-  const float scale = range > 0 ? fminf(float(kBins - 1) / range, 1e30f) : 0.0f;
-  std::uint64_t mass = std::uint64_t(total * kUnit);
-  Cut cut{s.top, s.bound, scale, -1, kRankBits, 0};
-  if (by_count) cut = select(s, {false, std::uint64_t(job.top_k)}, scale, shared, mass);
-  if (job.top_p >= 1.0f) return cut;
+  s.scale = range > 0 ? fminf(float(kBins - 1) / range, 1e30f) : 0.0f;
+  const bool by_mass = job.top_p < 1.0f;
+  std::uint64_t mass = std::uint64_t(total * double(kMassUnit));
+  Cut cut = s.whole();
+  if (by_count) cut = select(s, {false, std::uint64_t(job.top_k)}, by_mass, shared, mass);
+  if (!by_mass) return cut;
   const auto wanted = std::uint64_t(ceil(double(job.top_p) * double(mass)));
+  const Cut nucleus = select(s, {true, wanted > 0 ? wanted : 1}, true, shared, mass);
   // Where rounding leaves the mass out of reach, top-p takes nothing away.
-  const Cut nucleus = select(s, {true, wanted > 0 ? wanted : 1}, scale, shared, mass);
   return nucleus.bin < 0 ? cut : nucleus;
 }
 
+// The scores of a job as its tiles have them; returns the sum over all tiles at its temperature.
+__device__ double begin(Search& s, const TileSum* sums, const DeviceJob& job, Shared& shared) {
+  for (int i = threadIdx.x; i < s.tiles; i += kThreads) {
+    shared.tops[i] = sums[i].top;
+    s.top = fmaxf(s.top, sums[i].top);
+  }
+  s.top = shared.block.largest(s.top);
+  double total = 0;
+  for (int i = threadIdx.x; i < s.tiles; i += kThreads) {
+    if (sums[i].sum > 0)
+      total += double(sums[i].sum) *
+               exp((double(sums[i].top) - double(s.top)) / double(job.temperature));
+  }
+  return shared.block.sum(total);
+}
+
+// The sum of tile `i` over what `cut` keeps, by one warp.
+__device__ void sum_up_again(const Search& s, const Cut& cut, TileSum& sum, int i,
+                             const Shared& shared) {
+  const float top = shared.tops[i];
+  float mass = 0;
+  if (top >= s.bound && bin_of(top, s.top, s.scale, kBins) >= cut.bin) {
+#pragma unroll 1
+    for (int first = i * kTile; first < (i + 1) * kTile; first += kUnit) {
+      const auto ids = load_ids<kLoads>(s.scores, first, s.limit);
+      for_each_id(ids, first, s.limit, [&](float score, int id) {
+        if (score > kNever && keeps(cut, score, id)) mass += expf((score - top) * s.inverse_t);
+      });
+    }
+  }
+  mass = warp_all(mass, [](float x, float y) { return x + y; });
+  if (threadIdx.x % 32 == 0) sum.sum = mass;
+}
+
 // Grid: [kParts, jobs].
-__global__ void __cluster_dims__(kParts, 1, 1) __launch_bounds__(kBlockThreads)
+__global__ void __cluster_dims__(kParts, 1, 1) __launch_bounds__(kThreads, 2)
     cut_rankings(const HeadArguments a) {
   __shared__ Shared shared;
   let_successor_start();
@@ -204,44 +242,22 @@ __global__ void __cluster_dims__(kParts, 1, 1) __launch_bounds__(kBlockThreads)
   }
   TileSum* sums = a.drawn + std::size_t(index) * a.tiles;
   const int limit = drawable(a, job), tiles = (limit + kTile - 1) / kTile;
-  float top = kNever;
-  for (int i = threadIdx.x; i < tiles; i += kBlockThreads) {
-    shared.tops[i] = sums[i].top;
-    top = fmaxf(top, sums[i].top);
-  }
-  top = block_max(top, shared.scratch);
-  double total = 0;
-  for (int i = threadIdx.x; i < tiles; i += kBlockThreads) {
-    if (sums[i].sum > 0)
-      total +=
-          double(sums[i].sum) * exp((double(sums[i].top) - double(top)) / double(job.temperature));
-  }
-  total = block_scan(total, shared.scratch.doubles).total;
-  Search s{scores_of(a, job, index), limit, tiles, int(blockIdx.x), top,
-           inverse_temperature(job), kNever};
+  Search s{scores_of(a, job, index), limit,  tiles, int(blockIdx.x), kNever,
+           inverse_temperature(job), kNever, 0};
+  const double total = begin(s, sums, job, shared);
   groups::this_cluster().sync();
   const Cut cut = make_cut(job, s, total, by_count, shared);
   if (writes) a.cuts[index] = cut;
 
-  for (int i = s.part * kBlockWarps + int(threadIdx.x / 32); i < tiles; i += kParts * kBlockWarps) {
-    float mass = 0;
-    if (shared.tops[i] >= s.bound) {
-      Tile tile = load_tile(s.scores, i * kTile, limit);
-      for_each_id(tile, i * kTile, limit, [&](float score, int id) {
-        if (score > kNever && keeps(cut, score, id))
-          mass += expf((score - shared.tops[i]) * s.inverse_t);
-      });
-    }
-    mass = warp_all(mass, [](float x, float y) { return x + y; });
-    if (threadIdx.x % 32 == 0) sums[i].sum = mass;
-  }
+  for (int i = s.part * kWarps + int(threadIdx.x / 32); i < tiles; i += kParts * kWarps)
+    sum_up_again(s, cut, sums[i], i, shared);
 }
 
 }  // namespace
 
 void head_filter(cudaStream_t stream, const HeadArguments& a) {
-  launch(stream, "head_filter", cut_rankings, dim3(kParts, unsigned(a.job_count)),
-         dim3(kBlockThreads), 0, a);
+  launch(stream, "head_filter", cut_rankings, dim3(kParts, unsigned(a.job_count)), dim3(kThreads),
+         0, a);
 }
 
 }  // namespace counterbeam::cuda

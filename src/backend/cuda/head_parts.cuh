@@ -16,6 +16,7 @@
 namespace counterbeam::cuda {
 
 constexpr int kTile = 1024;
+constexpr int kMaxTiles = 1024;
 
 struct TileSum {
   float top;
@@ -41,6 +42,7 @@ struct HeadArguments {
   TileSum* own;       // [jobs][tiles], of the job's row at temperature 1
   TileSum* drawn;     // [jobs][tiles], of what is drawn from
   TileSum* row_sums;  // [rows][tiles], where jobs mix rows
+  double* totals;     // [rows], the log of the sum of exponentials; NaN: not finite
   float* mixed;       // [jobs][tiles * kTile], where jobs mix rows: -inf is never drawn
   Cut* cuts;          // [jobs], where jobs filter
 };
@@ -85,41 +87,50 @@ __device__ __forceinline__ float inverse_temperature(const DeviceJob& job) {
   return job.temperature > 0 ? fminf(1.0f / job.temperature, 3e38f) : 1.0f;
 }
 
-// A tile in the registers of a warp: id first + 128 * part + 4 * lane + j; kNever from `limit` on.
-struct Tile {
-  float x[8][4];
+// kCount * 128 neighbouring ids in the registers of a warp: id first + 128 * part + 4 * lane + j;
+// kNever from `limit` on.
+template <int kCount>
+struct Ids {
+  float x[kCount][4];
 };
+using Tile = Ids<kTile / 128>;
 
-__device__ __forceinline__ Tile load_tile(const float* scores, int first, int limit) {
-  Tile tile;
+template <int kCount>
+__device__ __forceinline__ Ids<kCount> load_ids(const float* scores, int first, int limit) {
+  Ids<kCount> ids;
   const int lane = threadIdx.x % 32;
-  const bool whole = first + kTile <= limit;
+  const bool whole = first + kCount * 128 <= limit;
   const bool aligned = reinterpret_cast<std::uintptr_t>(scores + first) % 16 == 0;
 #pragma unroll
-  for (int part = 0; part < 8; ++part) {
+  for (int part = 0; part < kCount; ++part) {
     const int id = first + 128 * part + 4 * lane;
     if (whole && aligned) {
       const float4 four = *reinterpret_cast<const float4*>(scores + id);
-      tile.x[part][0] = four.x, tile.x[part][1] = four.y;
-      tile.x[part][2] = four.z, tile.x[part][3] = four.w;
+      ids.x[part][0] = four.x, ids.x[part][1] = four.y;
+      ids.x[part][2] = four.z, ids.x[part][3] = four.w;
     } else {
 #pragma unroll
-      for (int j = 0; j < 4; ++j) tile.x[part][j] = id + j < limit ? scores[id + j] : kNever;
+      for (int j = 0; j < 4; ++j) ids.x[part][j] = id + j < limit ? scores[id + j] : kNever;
     }
   }
-  return tile;
+  return ids;
+}
+
+__device__ __forceinline__ Tile load_tile(const float* scores, int first, int limit) {
+  return load_ids<kTile / 128>(scores, first, limit);
 }
 
 // Visits (score, id) of every element below `limit`.
-template <typename Visit>
-__device__ __forceinline__ void for_each_id(Tile& tile, int first, int limit, const Visit& visit) {
+template <int kCount, typename Visit>
+__device__ __forceinline__ void for_each_id(const Ids<kCount>& ids, int first, int limit,
+                                            const Visit& visit) {
   const int lane = threadIdx.x % 32;
 #pragma unroll
-  for (int part = 0; part < 8; ++part) {
+  for (int part = 0; part < kCount; ++part) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
       const int id = first + 128 * part + 4 * lane + j;
-      if (id < limit) visit(tile.x[part][j], id);
+      if (id < limit) visit(ids.x[part][j], id);
     }
   }
 }
@@ -171,6 +182,11 @@ __device__ __forceinline__ std::uint64_t rank_of(float score, int id) {
   const unsigned bits = __float_as_uint(score + 0.0f);  // -0 is 0
   const unsigned ordered = bits >> 31 ? ~bits : bits | 0x80000000u;
   return (std::uint64_t(ordered) << 28) | std::uint64_t(0xfffffff - id);
+}
+
+__device__ __forceinline__ float score_of_rank(std::uint64_t rank) {
+  const unsigned ordered = unsigned(rank >> 28);
+  return __uint_as_float(ordered >> 31 ? ordered & 0x7fffffffu : ~ordered);
 }
 
 __device__ __forceinline__ bool keeps(const Cut& cut, float score, int id) {

@@ -6,7 +6,11 @@
 namespace counterbeam::cuda {
 namespace {
 
-constexpr int kEach = kTile / kBlockThreads;
+using PickBlock = Block<8>;
+
+constexpr int kThreads = PickBlock::kThreads;
+constexpr int kEach = kTile / kThreads;
+constexpr int kMostTiles = kMaxTiles / kThreads;  // of a thread
 
 struct Drawn {
   int token;
@@ -31,34 +35,47 @@ __device__ __forceinline__ float score_at(const Source& source, int id) {
   return id < source.limit ? source.scores[id] : kNever;
 }
 
-// False where a row that job `index` looks at is not finite.
+// Of the job's own row, at temperature 1; NaN where the row is not finite.
+__device__ double own_total(const HeadArguments& a, int index, PickBlock& block) {
+  const TileSum* sums = a.own + std::size_t(index) * a.tiles;
+  float top = kNever;
+  for (int i = threadIdx.x; i < a.tiles; i += kThreads) top = fmaxf(top, sums[i].top);
+  top = block.largest(top);
+  double total = 0;
+  for (int i = threadIdx.x; i < a.tiles; i += kThreads)
+    total += double(sums[i].sum) * exp(double(sums[i].top) - double(top));
+  return double(top) + log(block.sum(total));
+}
+
+__device__ bool mixes_are_finite(const HeadArguments& a, const DeviceJob& job) {
+  bool finite = true;
+  for (int m = 0; m < job.mixes; ++m) finite &= !isnan(a.totals[a.mixes[job.first_mix + m].row]);
+  return finite;
+}
+
+// Whether every row that job `index` looks at is finite.
 __device__ bool is_finite(const HeadArguments& a, int index) {
   const DeviceJob& job = a.jobs[index];
   if (job.row < 0) return false;
-  const auto bad = [&](const TileSum* sums) {
-    bool any = false;
-    for (int i = threadIdx.x; i < a.tiles; i += kBlockThreads) any |= isnan(sums[i].sum);
-    return any;
-  };
-  bool any = bad(a.own + std::size_t(index) * a.tiles);
-  for (int m = 0; m < job.mixes; ++m)
-    any |= bad(a.row_sums + std::size_t(a.mixes[job.first_mix + m].row) * a.tiles);
-  return !__syncthreads_or(any);
+  bool bad = false;
+  for (int i = threadIdx.x; i < a.tiles; i += kThreads)
+    bad |= isnan(a.own[std::size_t(index) * a.tiles + i].sum);
+  return !__syncthreads_or(bad) && mixes_are_finite(a, job);
 }
 
 // The lowest id among those of the largest score.
-__device__ int likeliest(const Source& source, float top, BlockScratch& scratch) {
+__device__ int likeliest(const Source& source, float top, PickBlock& block) {
   int tile = source.tiles;
-  for (int i = threadIdx.x; i < source.tiles; i += kBlockThreads)
+  for (int i = threadIdx.x; i < source.tiles; i += kThreads)
     if (source.sums[i].top == top) tile = min(tile, i);
-  tile = block_min(tile, scratch);
+  tile = block.least(tile);
   int id = source.limit;
 #pragma unroll
   for (int j = 0; j < kEach; ++j) {
-    const int here = tile * kTile + j * kBlockThreads + int(threadIdx.x);
+    const int here = tile * kTile + j * kThreads + int(threadIdx.x);
     if (score_at(source, here) == top) id = min(id, here);
   }
-  id = block_min(id, scratch);
+  id = block.least(id);
   return id < source.limit ? id : 0;
 }
 
@@ -70,40 +87,39 @@ struct Found {
 };
 
 __device__ Found find_tile(const Source& source, const DeviceJob& job, float top,
-                           BlockScratch& scratch) {
+                           PickBlock& block) {
   __shared__ Found found;
-  const int each = (source.tiles + kBlockThreads - 1) / kBlockThreads;
+  const int each = (source.tiles + kThreads - 1) / kThreads;
   const int first = threadIdx.x * each, last = min(first + each, source.tiles);
   const auto share = [&](int i) {
     return exp((double(source.sums[i].top) - double(top)) / double(job.temperature));
   };
-  const auto part = [&](int i) {
-    const float sum = source.sums[i].sum;
-    return sum > 0 ? double(sum) * share(i) : 0.0;
-  };
-  double mass = 0;
+  double parts[kMostTiles] = {}, mass = 0;
   int final_tile = -1;
-  for (int i = first; i < last; ++i) {
-    const double here = part(i);
-    mass += here;
-    if (here > 0) final_tile = i;
+#pragma unroll
+  for (int t = 0; t < kMostTiles; ++t) {
+    const int i = first + t;
+    if (i >= last || !(source.sums[i].sum > 0)) continue;
+    parts[t] = double(source.sums[i].sum) * share(i);
+    mass += parts[t];
+    if (parts[t] > 0) final_tile = i;
   }
-  const Scanned<double> scanned = block_scan(mass, scratch.doubles);
-  final_tile = block_max(final_tile, scratch);
+  const Scanned<double> scanned = block.scan(mass);
+  final_tile = block.largest(final_tile);
   const double target = job.uniform * scanned.total;
   double before = scanned.before, start = 0;
   int tile = source.tiles;
-  for (int i = first; i < last; ++i) {
-    const double here = part(i);
+#pragma unroll
+  for (int t = 0; t < kMostTiles; ++t) {
     // Rounding may leave the target beyond the last tile.
-    if (here > 0 && (target < before + here || i == final_tile)) {
-      tile = i;
+    const bool here = target < before + parts[t] || first + t == final_tile;
+    if (tile == source.tiles && parts[t] > 0 && here) {
+      tile = first + t;
       start = before;
-      break;
     }
-    before += here;
+    before += parts[t];
   }
-  const int chosen = block_min(tile, scratch);
+  const int chosen = block.least(tile);
   if (threadIdx.x == 0) found = {0, 0, scanned.total};
   __syncthreads();
   if (tile == chosen && tile < source.tiles) {
@@ -115,16 +131,15 @@ __device__ Found find_tile(const Source& source, const DeviceJob& job, float top
 }
 
 template <bool kFiltered>
-__device__ Drawn draw(const HeadArguments& a, int index, BlockScratch& scratch) {
+__device__ Drawn draw(const HeadArguments& a, int index, PickBlock& block) {
   const DeviceJob& job = a.jobs[index];
   const Source source = source_of(a, job, index);
   float top = kNever;
-  for (int i = threadIdx.x; i < source.tiles; i += kBlockThreads)
-    top = fmaxf(top, source.sums[i].top);
-  top = block_max(top, scratch);
-  if (job.temperature == 0) return {likeliest(source, top, scratch), 0.0f};
+  for (int i = threadIdx.x; i < source.tiles; i += kThreads) top = fmaxf(top, source.sums[i].top);
+  top = block.largest(top);
+  if (job.temperature == 0) return {likeliest(source, top, block), 0.0f};
 
-  const Found found = find_tile(source, job, top, scratch);
+  const Found found = find_tile(source, job, top, block);
   const float inverse_t = inverse_temperature(job), tile_top = source.sums[found.tile].top;
   const int first = found.tile * kTile + int(threadIdx.x) * kEach;
   float terms[kEach];
@@ -136,7 +151,7 @@ __device__ Drawn draw(const HeadArguments& a, int index, BlockScratch& scratch) 
     if (kFiltered && !keeps(a.cuts[index], score, first + j)) terms[j] = 0;
     mass += double(terms[j]);
   }
-  const Scanned<double> scanned = block_scan(mass, scratch.doubles);
+  const Scanned<double> scanned = block.scan(mass);
   double passed = scanned.before;
   int token = source.limit, final_token = -1;
 #pragma unroll
@@ -146,8 +161,8 @@ __device__ Drawn draw(const HeadArguments& a, int index, BlockScratch& scratch) 
     final_token = first + j;
     if (found.into < passed) token = min(token, first + j);
   }
-  token = block_min(token, scratch);
-  final_token = block_max(final_token, scratch);
+  token = block.least(token);
+  final_token = block.largest(final_token);
   if (token >= source.limit) token = max(final_token, 0);
   const double logprob =
       (double(source.scores[token]) - double(top)) / double(job.temperature) - log(found.total);
@@ -156,13 +171,15 @@ __device__ Drawn draw(const HeadArguments& a, int index, BlockScratch& scratch) 
 
 // Grid: [jobs].
 template <bool kFiltered>
-__global__ void __launch_bounds__(kBlockThreads) pick_tokens(const HeadArguments a) {
-  __shared__ BlockScratch scratch;
+__global__ void __launch_bounds__(kThreads) pick_tokens(const HeadArguments a) {
+  __shared__ PickBlock block;
   let_successor_start();
   wait_for_predecessor();
   const int index = blockIdx.x;
   const DeviceJob& job = a.jobs[index];
-  bool finite = is_finite(a, index);
+  if (job.row < 0) return;
+  const double total = own_total(a, index, block);
+  bool finite = !isnan(total) && mixes_are_finite(a, job);
   int drawer = index;  // whose token this job speaks of
   while (finite && a.jobs[drawer].follows >= 0 && a.jobs[drawer].follows < drawer) {
     drawer = a.jobs[drawer].follows;
@@ -173,19 +190,17 @@ __global__ void __launch_bounds__(kBlockThreads) pick_tokens(const HeadArguments
     return;
   }
   const int given = a.jobs[drawer].given;
-  const Drawn drawn = given >= 0 ? Drawn{given, 0.0f} : draw<kFiltered>(a, drawer, scratch);
-  if (threadIdx.x >= 32) return;
-  const double total = log_sum_exp(a.own + std::size_t(index) * a.tiles, a.tiles);
+  const Drawn drawn = given >= 0 ? Drawn{given, 0.0f} : draw<kFiltered>(a, drawer, block);
+  if (threadIdx.x > 0) return;
   const float logprob = float(double(row_logits(a, job.row)[drawn.token]) - total);
-  if (threadIdx.x == 0)
-    a.results[index] = {drawn.token, logprob, draws(job) ? drawn.logprob : logprob, 1};
+  a.results[index] = {drawn.token, logprob, draws(job) ? drawn.logprob : logprob, 1};
 }
 
 }  // namespace
 
 void head_pick(cudaStream_t stream, const HeadArguments& a, bool filtered) {
   launch(stream, "head_pick", filtered ? pick_tokens<true> : pick_tokens<false>,
-         dim3(unsigned(a.job_count)), dim3(kBlockThreads), 0, a);
+         dim3(unsigned(a.job_count)), dim3(kThreads), 0, a);
 }
 
 }  // namespace counterbeam::cuda

@@ -20,7 +20,7 @@ __device__ __forceinline__ void mask_from(Tile& tile, int first, int limit) {
 }
 
 // Of a row's logits at temperature 1; the sum is NaN where one is not finite.
-__device__ __forceinline__ TileSum sum_up(Tile& tile, int first, int vocab) {
+__device__ __forceinline__ TileSum sum_up(const Tile& tile, int first, int vocab) {
   bool bad = false;
   for_each_id(tile, first, vocab, [&](float x, int) { bad |= !isfinite(x); });
   const float top = tile_top(tile), sum = tile_mass(tile, top, 1.0f);
@@ -33,9 +33,17 @@ __global__ void __launch_bounds__(kThreads) sum_up_rows(const HeadArguments a) {
   wait_for_predecessor();
   const int index = blockIdx.x * kWarps + threadIdx.x / 32;
   if (index >= a.tiles) return;
-  Tile tile = load_tile(row_logits(a, blockIdx.y), index * kTile, a.vocab);
+  const Tile tile = load_tile(row_logits(a, blockIdx.y), index * kTile, a.vocab);
   const TileSum sum = sum_up(tile, index * kTile, a.vocab);
   if (threadIdx.x % 32 == 0) a.row_sums[std::size_t(blockIdx.y) * a.tiles + index] = sum;
+}
+
+// Grid: [rows], one warp each.
+__global__ void __launch_bounds__(32) total_rows(const HeadArguments a) {
+  let_successor_start();
+  wait_for_predecessor();
+  const double total = log_sum_exp(a.row_sums + std::size_t(blockIdx.x) * a.tiles, a.tiles);
+  if (threadIdx.x == 0) a.totals[blockIdx.x] = total;
 }
 
 // The least logit of `row` that is plausible: by one warp, from the largest of the drawable.
@@ -57,7 +65,7 @@ __device__ __forceinline__ void mix(Tile& tile, const HeadArguments& a, const De
   double scores[8][4] = {};
   for (int m = 0; m < job.mixes; ++m) {
     const DeviceMix share = a.mixes[job.first_mix + m];
-    const double total = log_sum_exp(a.row_sums + std::size_t(share.row) * a.tiles, a.tiles);
+    const double total = a.totals[share.row];
     const Tile other = load_tile(row_logits(a, share.row), first, a.vocab);
 #pragma unroll
     for (int part = 0; part < 8; ++part) {
@@ -95,7 +103,8 @@ __global__ void __launch_bounds__(kThreads) sum_up_jobs(const HeadArguments a) {
   const bool leader = threadIdx.x % 32 == 0;
 
   Tile tile = load_tile(row_logits(a, job.row), first, a.vocab);
-  TileSum sum = sum_up(tile, first, a.vocab);
+  TileSum sum =
+      kMixed ? a.row_sums[std::size_t(job.row) * a.tiles + index] : sum_up(tile, first, a.vocab);
   if (leader) a.own[at] = sum;
   if (!draws(job)) return;
   const float inverse_t = inverse_temperature(job);
@@ -122,6 +131,7 @@ void head_summarise(cudaStream_t stream, const HeadArguments& a, bool mixed) {
   }
   launch(stream, "head_summarise", sum_up_rows, dim3(across, unsigned(a.rows)), dim3(kThreads), 0,
          a);
+  launch(stream, "head_summarise", total_rows, dim3(unsigned(a.rows)), dim3(32), 0, a);
   launch(stream, "head_summarise", sum_up_jobs<true>, grid, dim3(kThreads), 0, a);
 }
 
