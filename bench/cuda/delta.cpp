@@ -143,7 +143,9 @@ void time_layers(const Lines& lines, int segments, int rows) {
 // `count` draws from as many rows.
 void time_head(const Lines& lines, const std::string& name, int count, int vocab, DeviceJob job,
                int mixes) {
-  const HeadKind kind{job.top_k > 0 || job.top_p<1, mixes> 0};
+  HeadKind kind;
+  kind.filtered = job.top_k > 0 || job.top_p < 1;
+  kind.mixed = mixes > 0;
   const DeviceMemory logits =
       random<float>(std::size_t(count) * std::size_t(vocab), [](float x) { return 3 * x; });
   std::vector<DeviceJob> jobs;
