@@ -109,7 +109,7 @@ struct DeltaInputs {
 void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const StateView& states,
                int layer, const DeviceBatch& batch);
 
-// head.cu
+// head.cpp. Padding jobs get no result; a vocabulary of at most 2^20 ids.
 struct DeviceJob {
   int row;      // of the logits; -1: padding
   int given;    // >= 0: score this token
