@@ -297,11 +297,12 @@ TEST_F(CudaAttention, ManySequencesShareACopiedPage) {
     const DeviceTestBatch second(twice.batch());
     std::vector<float> both(of.q.begin(), of.q.begin() + 2 * width);
     both.insert(both.end(), of.q.begin(), of.q.begin() + 2 * width);
+    const DeviceArray<char> workspace(cuda::attention_workspace(2, 2, width, tokens + 1));
     for (int layer = 0; layer < 3; ++layer) {
       const Slice rows(both, 2, 2 * width, {}), out(both, 2, 2 * width, {});
       cuda::store_kv(nullptr, pool.view(), layer, rows.matrix(), rows.matrix(), second.batch());
       cuda::attention(nullptr, out.matrix(), rows.matrix(), pool.view(), layer, 2, 0.125f, 0,
-                      second.batch(), nullptr);
+                      second.batch(), workspace.data());
       const std::vector<float> got = out.get();
       EXPECT_TRUE(std::isfinite(got[0]));
       EXPECT_EQ(std::vector<float>(got.begin(), got.begin() + 2 * width),

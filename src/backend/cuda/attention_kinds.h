@@ -49,11 +49,11 @@ struct AttentionInput {
 };
 
 // `width`: 64, 128 or 256, not below the head's; `general`: the head is narrower, or rows are not
-// aligned to 16 bytes. `tiles`: of the longest context, at most cluster_tiles(width).
+// aligned to 16 bytes. `tiles`: of the longest context, at most cluster_tiles().
 void attend_in_clusters(cudaStream_t stream, const AttentionInput& in, int width, int tiles);
 void attend_in_parts(cudaStream_t stream, const AttentionInput& in, int width, bool general);
 void attend_many(cudaStream_t stream, const AttentionInput& in, int width, bool general);
-int cluster_tiles(int width);
+int cluster_tiles();
 
 #ifdef __CUDACC__
 // Lets a kernel have that much dynamic shared memory.

@@ -12,7 +12,7 @@ constexpr int kStages = 2;
 
 template <int D>
 struct Shape {
-  static constexpr int kRowTiles = D <= 128 ? 2 : 1;  // of 16 rows, to a warp
+  static constexpr int kRowTiles = 1;  // of 16 rows, to a warp
   static constexpr int kWarps = kRows / 16 / kRowTiles;
   static constexpr int kThreads = kWarps * 32;
   static constexpr int kBlocks = D <= 128 ? 2 : 1;  // on a multiprocessor
@@ -77,17 +77,8 @@ __device__ void load_queries(char* to, const AttentionInput& in, const QueryRows
   constexpr int kPieces = D / 8;
   for (int i = threadIdx.x; i < kRows * kPieces; i += blockDim.x) {
     const int row = i / kPieces, piece = i % kPieces, f = first + row;
-    uint4 eight{0, 0, 0, 0};
-    if (kGeneral) {
-      eight = {query_pair<true>(in, rows, f, piece * 8),
-               query_pair<true>(in, rows, f, piece * 8 + 2),
-               query_pair<true>(in, rows, f, piece * 8 + 4),
-               query_pair<true>(in, rows, f, piece * 8 + 6)};
-    } else if (f < rows.count()) {
-      eight = *reinterpret_cast<const uint4*>(in.q + std::ptrdiff_t(rows.row(f)) * in.q_stride +
-                                              rows.head(f) * D + piece * 8);
-    }
-    *reinterpret_cast<uint4*>(to + tile_offset<D>(row, piece)) = eight;
+    *reinterpret_cast<uint4*>(to + tile_offset<D>(row, piece)) =
+        query_piece<kGeneral>(in, rows, f, piece);
   }
 }
 
@@ -125,10 +116,10 @@ __device__ __forceinline__ void attend_tile(WarpRows<D>& warp, std::uint32_t que
   const int lane = threadIdx.x & 31, key = tile * kTileKeys;
   float s[M][8][4];
   tiles.wait_for_keys(tile);
-  score<D>(s, shared_address(tiles.keys(tile)), [&](int k, std::uint32_t(&a)[M][4]) {
+  const std::uint32_t row = row_at<D>(queries, lane & 15, lane >> 4);
+  score<D>(s, shared_address(tiles.keys(tile)), 0, [&](int k, std::uint32_t(&a)[M][4]) {
 #pragma unroll
-    for (int m = 0; m < M; ++m)
-      load_matrices(a[m], queries + tile_offset<D>(m * 16 + (lane & 15), 2 * k + (lane >> 4)));
+    for (int m = 0; m < M; ++m) load_matrices(a[m], piece_at(row, 2 * k) + m * 16 * D * 2);
   });
   if (!warp.sees_all(key, in.window)) mask(s, warp.position, key, in.window);
   std::uint32_t p[M][4][4];
@@ -141,8 +132,14 @@ __device__ __forceinline__ void attend_tile(WarpRows<D>& warp, std::uint32_t que
   tiles.wait_for_values(tile);
 #pragma unroll
   for (int first = 0; first < D / 8; first += kN) {
-    float o[M][kN][4];
-    weighted_values<D>(o, p, shared_address(tiles.values(tile)), first);
+    float o[M][kN][4] = {};
+#pragma unroll
+    for (int k = 0; k < 4; ++k) {
+      std::uint32_t a[M][4];
+#pragma unroll
+      for (int i = 0; i < M * 4; ++i) a[i / 4][i % 4] = p[i / 4][k][i % 4];
+      add_values<D>(o, a, k, shared_address(tiles.values(tile)), first);
+    }
 #pragma unroll
     for (int i = 0; i < M * kN * 4; ++i) {
       const int m = i / (kN * 4), n = i / 4 % kN, e = i % 4;
@@ -204,7 +201,7 @@ __global__ void __launch_bounds__(Shape<D>::kThreads, Shape<D>::kBlocks)
     tiles.start(tile + kStages);
     if (kGeneral) __syncthreads();
   }
-  write<D, kGeneral>(warp, in, rows, first);
+  write<D, kGeneral>(warp, in, rows, first + warp_row);
 }
 
 template <int D, bool kGeneral>

@@ -26,18 +26,20 @@ struct QueryRows {
   __device__ int end_tile(int f) const { return position(f) / kTileKeys + 1; }
 };
 
-// Two neighbouring columns of a query row; nothing where `f` or the columns are beyond the last.
+// Columns 8 piece to 8 piece + 7.
 template <bool kGeneral>
-__device__ __forceinline__ std::uint32_t query_pair(const AttentionInput& in, const QueryRows& rows,
-                                                    int f, int column) {
-  if (f >= rows.count()) return 0;
+__device__ __forceinline__ uint4 query_piece(const AttentionInput& in, const QueryRows& rows, int f,
+                                             int piece) {
+  if (f >= rows.count()) return {0, 0, 0, 0};
   const int d = in.kv.head_dim;
   const Bf16* from = in.q + std::ptrdiff_t(rows.row(f)) * in.q_stride + rows.head(f) * d;
-  if (!kGeneral) return *reinterpret_cast<const std::uint32_t*>(from + column);
-  const auto bits = [&](int i) {
-    return i < d ? std::uint32_t(__bfloat16_as_ushort(from[i])) : std::uint32_t{0};
+  if (!kGeneral) return *reinterpret_cast<const uint4*>(from + piece * 8);
+  const auto pair = [&](int column) {
+    std::uint32_t bits = column < d ? __bfloat16_as_ushort(from[column]) : 0u;
+    if (column + 1 < d) bits |= std::uint32_t(__bfloat16_as_ushort(from[column + 1])) << 16;
+    return bits;
   };
-  return bits(column) | bits(column + 1) << 16;
+  return {pair(piece * 8), pair(piece * 8 + 2), pair(piece * 8 + 4), pair(piece * 8 + 6)};
 }
 
 template <bool kGeneral>

@@ -25,4 +25,14 @@ __device__ __forceinline__ int tile_offset(int row, int piece) {
   return row * D * 2 + ((piece ^ (row & 7)) << 4);
 }
 
+// The address of row `row` of a tile at `tile`, as lanes give it to matrix loads: of piece 0, or of
+// piece 1 with `odd`. A further even piece is at piece_at(). REQUIRES `tile` at a multiple of 128.
+template <int D>
+__device__ __forceinline__ std::uint32_t row_at(std::uint32_t tile, int row, int odd) {
+  return tile + std::uint32_t(row * D * 2 + ((odd ^ (row & 7)) << 4));
+}
+__device__ __forceinline__ std::uint32_t piece_at(std::uint32_t row, int even) {
+  return (row ^ std::uint32_t((even & 6) << 4)) + std::uint32_t((even >> 3) * 128);
+}
+
 }  // namespace counterbeam::cuda
