@@ -17,6 +17,7 @@ from pathlib import Path
 
 import numpy
 import torch
+from transformers.utils import logging
 
 sys.path.insert(0, str(Path(__file__).parent))
 from parity_checkpoints import (  # noqa: E402
@@ -43,7 +44,9 @@ def token_logprobs(logits, ids):
     return torch.log_softmax(logits[:-1].double(), -1).gather(1, ids[1:, None].long())[:, 0]
 
 
-def theirs(model, ids):
+def theirs(model_class, folder, dtype, ids):
+    """Read from the folder: casting a model would round its rope frequencies too."""
+    model = model_class.from_pretrained(folder, dtype=dtype).cuda().eval()
     with torch.no_grad():
         return token_logprobs(model(ids[None].cuda(), use_cache=False).logits[0].cpu(), ids)
 
@@ -62,18 +65,20 @@ def row(name, program, tokens):
     config = config_class(**settings, dtype="bfloat16")
     with tempfile.TemporaryDirectory() as temporary, torch.no_grad():
         folder = Path(temporary)
-        model = model_class(config).cuda().float().eval()
+        model = model_class(config).float().eval()
         randomise(model)
         model.tie_weights()
         model.bfloat16().save_pretrained(folder)
         ids = torch.randint(0, config.vocab_size, (tokens,))
-        bf16 = theirs(model, ids)
-        exact = theirs(model.float(), ids)
+        bf16 = theirs(model_class, folder, torch.bfloat16, ids)
+        exact = theirs(model_class, folder, torch.float32, ids)
         mine = ours(program, folder, ids)
     return (mine - exact).abs(), (bf16 - exact).abs()
 
 
 def main():
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
     program = sys.argv[1]
     tokens = int(sys.argv[2]) if len(sys.argv) > 2 else 700
     print("distance of log-probabilities from transformers in float32")
