@@ -26,9 +26,12 @@ std::optional<std::string_view> last_tag(std::string_view text) {
 
 // Between two boxes of one answer stand a comma, "and", a few words; never the end of a sentence.
 bool joins(std::string_view gap) {
+  const bool named = gap.find('=') != gap.npos;  // "x = [1] or x = [2]"
   if (gap.size() > 60 || gap.find(". ") != gap.npos || gap.find(".\n") != gap.npos ||
-      gap.find('\n') != gap.npos || gap.find('=') != gap.npos)
-    return gap.find('=') != gap.npos && gap.size() <= 40 && gap.find("and") != gap.npos;
+      gap.find('\n') != gap.npos || named)
+    return named && gap.size() <= 40 &&
+           (gap.find("and") != gap.npos || gap.find(" or ") != gap.npos ||
+            gap.find("{or}") != gap.npos);
   int words = 0;
   bool connective = gap.find(',') != gap.npos;
   for (std::size_t i = 0; i < gap.size();) {
@@ -134,6 +137,17 @@ MathAnswer from_completion(std::string_view text, bool to_the_end) {
   return {};
 }
 
+// "So we get 12.": letters that might be read as a product of symbols, but stand in a sentence.
+bool reads_as_sentence(const std::string& text) {
+  const auto is = [&](std::size_t i, int (*kind)(int)) {
+    return i < text.size() && kind(static_cast<unsigned char>(text[i])) != 0;
+  };
+  if (!is(0, std::isupper) || !is(1, std::islower) || !text.ends_with('.')) return false;
+  std::size_t at = 1;
+  while (is(at, std::islower)) ++at;
+  return is(at, std::isblank) && is(at + 1, std::islower) && is(at + 2, std::islower);
+}
+
 MathAnswer extract(std::string_view whole, bool gold) {
   if (whole.size() > kMaxCompletion) whole = whole.substr(whole.size() - kMaxCompletion);
   const std::string text = trimmed(without_thinking(whole));
@@ -143,7 +157,7 @@ MathAnswer extract(std::string_view whole, bool gold) {
   }
   const bool marked = text.find("\\boxed") != text.npos || text.find("\\fbox") != text.npos ||
                       text.find("####") != text.npos;
-  if (marked || (!is_formula(text) && is_prose(text))) {
+  if (marked || reads_as_sentence(text) || (!is_formula(text) && is_prose(text))) {
     MathAnswer answer = from_completion(text, gold);
     if (answer.source == AnswerSource::None && !marked) return found(AnswerSource::Bare, text);
     return answer;

@@ -41,6 +41,12 @@ TEST(ExtractMath, FollowsTheDocumentedOrder) {
       {"$\\boxed{-2}$ and $\\boxed{1}$", "-2, 1", AnswerSource::Boxed},
       {"\\boxed{1},\\boxed{2},\\boxed{3}", "1, 2, 3", AnswerSource::Boxed},
       {"\\boxed{1} no no no no no \\boxed{2}", "2", AnswerSource::Boxed},
+      {"$x=\\boxed{1}$ or $x=\\boxed{2}$", "1, 2", AnswerSource::Boxed},
+      {"$a=\\boxed{3}$, so $b=\\boxed{5}$", "5", AnswerSource::Boxed},
+      {"So we get 12.", "12", AnswerSource::LastValue},
+      {"Thus we have 13 - 1 = 12.", "12", AnswerSource::LastValue},
+      {"5 square miles.", "5 square miles.", AnswerSource::Bare},
+      {"the answer is 2", "the answer is 2", AnswerSource::Bare},
       {"first \\boxed{9}. Then <answer> 4 </answer>", "4", AnswerSource::Tag},
       {"<think>\\boxed{1}</think> so <answer>$\\boxed{2}$</answer>", "2", AnswerSource::Boxed},
       {"<think> maybe 3 </think>\n\\boxed{4}", "4", AnswerSource::Boxed},
@@ -73,6 +79,15 @@ TEST(ExtractMath, FollowsTheDocumentedOrder) {
     EXPECT_EQ(found.text, c.answer) << c.text;
     EXPECT_EQ(static_cast<int>(found.source), static_cast<int>(c.source)) << c.text;
   }
+}
+
+TEST(ExtractMath, WholeCompletionsAreJudgedByTheirAnswer) {
+  const std::vector<Json> table = golden("math_completions.jsonl");
+  ASSERT_GT(table.size(), 50u);
+  for (const Json& row : table)
+    EXPECT_EQ(grade_math(row["gold"].get<std::string>(), row["answer"].get<std::string>()).equal,
+              row["equal"].get<bool>())
+        << row;
 }
 
 TEST(ExtractMath, FindsNothingInAnUnfinishedAnswer) {
