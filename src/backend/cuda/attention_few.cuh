@@ -60,16 +60,6 @@ __device__ __forceinline__ void load_tile(FewMemory<D>& memory, const AttentionI
   wipe_values<D>(memory.values, stored, thread, kFewThreads);
 }
 
-template <int D, bool kGeneral>
-__device__ __forceinline__ void load_queries(FewMemory<D>& memory, const AttentionInput& in,
-                                             const FewRows& few) {
-  for (int i = threadIdx.x; i < kFewRows * D / 8; i += kFewThreads) {
-    const int row = i / (D / 8), piece = i % (D / 8);
-    *reinterpret_cast<uint4*>(memory.queries + tile_offset<D>(row, piece)) =
-        query_piece<kGeneral>(in, few.rows, few.first + row, piece);
-  }
-}
-
 // The scores of a warp's 16 keys into weights.
 template <int D>
 __device__ __forceinline__ void weigh_keys(FewMemory<D>& memory, const AttentionInput& in,
@@ -135,7 +125,7 @@ __device__ __forceinline__ void attend_tile(float (&values)[1][D / 32][4], FewMe
   wait_for_predecessor();
   if (!seen) return;
   if (!settled) load_tile<D, kGeneral>(memory, in, few.rows, tile);
-  load_queries<D, kGeneral>(memory, in, few);
+  load_queries<D, kFewRows, kFewThreads, kGeneral>(memory.queries, in, few.rows, few.first);
   __syncthreads();
   if (!kGeneral) barrier_wait(&memory.barriers[0], 0);
   weigh_keys<D>(memory, in, few, tile);

@@ -12,7 +12,7 @@ constexpr int kStages = 2;
 
 template <int D>
 struct Shape {
-  static constexpr int kRowTiles = 1;  // of 16 rows, to a warp
+  static constexpr int kRowTiles = D == 128 ? 2 : 1;  // of 16 rows, to a warp
   static constexpr int kWarps = kRows / 16 / kRowTiles;
   static constexpr int kThreads = kWarps * 32;
   static constexpr int kBlocks = D <= 128 ? 2 : 1;  // on a multiprocessor
@@ -71,16 +71,6 @@ class TileLoader {
   int first_, end_;
   int pages_[kTilePages] = {};  // of the tile to be started next
 };
-
-template <int D, bool kGeneral>
-__device__ void load_queries(char* to, const AttentionInput& in, const QueryRows& rows, int first) {
-  constexpr int kPieces = D / 8;
-  for (int i = threadIdx.x; i < kRows * kPieces; i += blockDim.x) {
-    const int row = i / kPieces, piece = i % kPieces, f = first + row;
-    *reinterpret_cast<uint4*>(to + tile_offset<D>(row, piece)) =
-        query_piece<kGeneral>(in, rows, f, piece);
-  }
-}
 
 // The rows of a warp and what they have made of the tiles so far.
 template <int D>
@@ -184,7 +174,7 @@ __global__ void __launch_bounds__(Shape<D>::kThreads, Shape<D>::kBlocks)
   TileLoader<D, kGeneral> tiles(in, rows, memory + Shape<D>::kQueryBytes, barriers, tile_first,
                                 tile_end);
   for (int i = 0; i < kStages; ++i) tiles.start(tile_first + i);
-  load_queries<D, kGeneral>(memory, in, rows, first);
+  load_queries<D, kRows, Shape<D>::kThreads, kGeneral>(memory, in, rows, first);
   __syncthreads();
   const int warp_row = int(threadIdx.x) / 32 * 16 * WarpRows<D>::M;
   WarpRows<D> warp(rows, first + warp_row);

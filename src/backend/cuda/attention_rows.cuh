@@ -42,6 +42,25 @@ __device__ __forceinline__ uint4 query_piece(const AttentionInput& in, const Que
   return {pair(piece * 8), pair(piece * 8 + 2), pair(piece * 8 + 4), pair(piece * 8 + 6)};
 }
 
+// Query rows [first, first + kRows) as a tile at `to`; a thread's loads are all under way at once.
+template <int D, int kRows, int kThreads, bool kGeneral>
+__device__ __forceinline__ void load_queries(char* to, const AttentionInput& in,
+                                             const QueryRows& rows, int first) {
+  constexpr int kPieces = D / 8, kEach = kRows * kPieces / kThreads;
+  static_assert(kEach * kThreads == kRows * kPieces);
+  uint4 loaded[kEach];
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int at = i * kThreads + int(threadIdx.x);
+    loaded[i] = query_piece<kGeneral>(in, rows, first + at / kPieces, at % kPieces);
+  }
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int at = i * kThreads + int(threadIdx.x);
+    *reinterpret_cast<uint4*>(to + tile_offset<D>(at / kPieces, at % kPieces)) = loaded[i];
+  }
+}
+
 template <bool kGeneral>
 __device__ __forceinline__ void write_pair(Bf16* to, int column, int head_dim, float low,
                                            float high) {
