@@ -21,7 +21,7 @@ inline void pause() {
 
 }  // namespace
 
-ThreadPool::ThreadPool(int threads) {
+ThreadPool::ThreadPool(int threads) : stretches_(static_cast<std::size_t>(std::max(threads, 0))) {
   CB_CHECK(threads >= 1);
   // More threads than cores: a spinning worker would stand in the way of a working one.
   const bool crowded = threads > static_cast<int>(std::thread::hardware_concurrency());

@@ -23,25 +23,31 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // task(begin, end) over parts of [0, count), or by the caller alone when there are fewer than two
-  // `grain`s of work. REQUIRES tasks that do not throw and do not call the pool. A free worker
-  // takes a part of what is left, large ones first: a thread that the machine holds up does less,
-  // and all end together.
+  // task(begin, end) or task(begin, end, worker) over parts of [0, count), or by the caller alone
+  // when there are fewer than two `grain`s of work. REQUIRES tasks that do not throw and do not
+  // call the pool. A worker goes through a stretch of its own from the front, part after part, so
+  // that it reads on where it was; whoever is done takes from the ends of the others: a thread that
+  // the machine holds up does less, and all end together.
   template <typename Task>
   void split(int count, int grain, Task&& task) {
     if (count <= 0) return;
+    const auto run = [&](Part part, int worker) {
+      if constexpr (std::is_invocable_v<Task&, int, int, int>) {
+        task(part.begin, part.end, worker);
+      } else {
+        task(part.begin, part.end);
+      }
+    };
     grain = std::max(grain, 1);
-    if (threads() == 1 || count < 2 * grain) {
-      task(0, count);
-      return;
+    if (threads() == 1 || count < 2 * grain) return run({0, count}, 0);
+    for (int i = 0; i < threads(); ++i) {
+      const auto at = [&](int stretch) { return int(std::int64_t{count} * stretch / threads()); };
+      stretches_[std::size_t(i)].left.store({at(i), at(i + 1)}, std::memory_order_relaxed);
     }
-    std::atomic<int> next{0};
-    share([&](int) {
-      for (int begin = next.load(std::memory_order_relaxed); begin < count;) {
-        const int end = std::min(count, begin + std::max(grain, (count - begin) / (2 * threads())));
-        if (!next.compare_exchange_weak(begin, end, std::memory_order_relaxed)) continue;
-        task(begin, end);
-        begin = next.load(std::memory_order_relaxed);
+    share([&](int worker) {
+      for (int i = 0; i < threads(); ++i) {
+        Stretch& stretch = stretches_[std::size_t((worker + i) % threads())];
+        while (const Part part = stretch.take(grain, i == 0)) run(part, worker);
       }
     });
   }
@@ -62,6 +68,27 @@ class ThreadPool {
   }
 
  private:
+  struct Part {
+    int begin = 0, end = 0;
+    explicit operator bool() const { return begin < end; }
+  };
+  struct alignas(64) Stretch {
+    std::atomic<Part> left;
+    // A quarter of it from the front, or half from the end, but at least a grain.
+    Part take(int grain, bool front) {
+      Part now = left.load(std::memory_order_relaxed);
+      for (;;) {
+        const int size = now.end - now.begin;
+        if (size <= 0) return {};
+        const int taken = std::min(size, std::max(grain, size / (front ? 4 : 2)));
+        const Part part =
+            front ? Part{now.begin, now.begin + taken} : Part{now.end - taken, now.end};
+        const Part rest = front ? Part{part.end, now.end} : Part{now.begin, part.begin};
+        if (left.compare_exchange_weak(now, rest, std::memory_order_relaxed)) return part;
+      }
+    }
+  };
+
   struct Job {
     void (*call)(void* self, int worker) = nullptr;
     void* self = nullptr;
@@ -79,7 +106,8 @@ class ThreadPool {
   template <typename Word>
   void wait_while(const std::atomic<Word>& word, Word value) const;
 
-  Job job_;  // written while the gate is shut and nobody is inside
+  std::vector<Stretch> stretches_;  // [threads]
+  Job job_;                         // written while the gate is shut and nobody is inside
   alignas(64) std::atomic<std::uint32_t> round_{0};  // counts the jobs; what workers wait for
   alignas(64) std::atomic<std::uint64_t> gate_{0};   // round, open or shut, workers inside
   std::atomic<bool> stop_{false};

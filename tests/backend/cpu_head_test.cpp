@@ -97,8 +97,8 @@ TEST_P(CpuHead, ScoresGivenAndFollowedTokens) {
 }
 
 TEST_P(CpuHead, AJobDoesNotDependOnTheOthers) {
-  // More jobs than one chunk of logits holds, and each of them alone.
-  const int rows = 150;
+  // More jobs than one chunk of logits holds, of those with a given token too, and each alone.
+  const int rows = 450;
   Numbers numbers(12);
   const auto inputs = numbers.many(std::size_t(rows) * kIn);
   const std::pair<int, float> far[] = {{0, 1.0f}, {149, 0.5f}};

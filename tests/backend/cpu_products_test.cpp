@@ -84,6 +84,61 @@ TEST_P(CpuProducts, RowsDoNotDependOnTheBatch) {
   }
 }
 
+// So many and so long that the inputs of all rows do not stay in a cache.
+TEST_P(CpuProducts, ManyLongRowsAreSummedAsOneIs) {
+  Numbers numbers(7);
+  const int rows = 567, in = 1700, out = 75;
+  auto inputs = numbers.many(std::size_t(rows) * in);
+  for (float& x : inputs) x *= 1.2345f;
+  const auto ops = fast();
+  const auto w = pack(*ops, numbers.many(std::size_t(out) * in), out, in);
+  const auto biases = numbers.many(out), before = numbers.many(std::size_t(rows) * out);
+  const auto b = upload(*ops, biases);
+  const auto run = [&](int first, int count, bool add) {
+    begin_rows(*ops, count);
+    const auto part = [&](const std::vector<float>& all, int width) {
+      return put(*ops, {all.begin() + first * width, all.begin() + (first + count) * width}, count,
+                 width);
+    };
+    Matrix y = part(before, out);
+    if (add) {
+      ops->matmul_add(y, part(inputs, in), *w, b.get());
+    } else {
+      ops->matmul(y, part(inputs, in), *w, nullptr);
+    }
+    return get(y);
+  };
+  for (const bool add : {false, true}) {
+    const auto together = run(0, rows, add);
+    for (const int row : {0, 15, 16, 300, 543, 544, 559, 560, 566}) {
+      const auto alone = run(row, 1, add);
+      EXPECT_TRUE(
+          same_bits(alone, {together.begin() + row * out, together.begin() + (row + 1) * out}))
+          << "row " << row << (add ? ", added" : "");
+    }
+  }
+}
+
+TEST_P(CpuProducts, GatedProductsAreTheirParts) {
+  Numbers numbers(8);
+  const auto ops = fast(3);
+  for (const int inner : {160, 75}) {
+    const int in = 90;
+    const auto w = pack(*ops, numbers.many(std::size_t(2 * inner) * in), 2 * inner, in);
+    const auto b = upload(*ops, numbers.many(std::size_t(2 * inner)));
+    for (const int rows : {1, 33, 300, 1100}) {
+      const auto inputs = numbers.many(std::size_t(rows) * in);
+      begin_rows(*ops, rows);
+      const Matrix x = put(*ops, inputs, rows, in), both = ops->matrix(rows, 2 * inner);
+      const Matrix out = ops->matrix(rows, inner), expected = ops->matrix(rows, inner);
+      ops->gated_matmul(out, x, *w, b.get(), both);
+      ops->matmul(both, x, *w, b.get());
+      ops->silu_mul(expected, both.columns(0, inner, 4), both.columns(inner, inner, 4));
+      EXPECT_TRUE(same_bits(get(out), get(expected))) << rows << " rows of " << inner;
+    }
+  }
+}
+
 TEST_P(CpuProducts, PackEveryFloatTypeAndStackParts) {
   const auto ops = fast();
   Numbers numbers(4);

@@ -13,8 +13,9 @@ struct AttentionCase {
 };
 
 constexpr AttentionCase kAttentionCases[] = {
-    {2, 7, 64, 100, 0}, {1, 1, 16, 33, 0},  {3, 2, 80, 70, 0},
-    {1, 13, 5, 64, 0},  {2, 4, 256, 65, 0}, {2, 3, 32, 130, 40},
+    {2, 7, 64, 100, 0}, {1, 1, 16, 33, 0},   {3, 2, 80, 70, 0},
+    {1, 13, 5, 64, 0},  {2, 4, 256, 65, 0},  {2, 3, 32, 130, 40},
+    {1, 7, 64, 290, 0}, {1, 20, 32, 150, 0}, {1, 2, 48, 300, 70},
 };
 
 // The outputs [tokens, heads * width] of a sequence whose rows are cut at `cuts`.

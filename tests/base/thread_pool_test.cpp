@@ -34,7 +34,12 @@ TEST(ThreadPool, SharesCoverEveryItemOnce) {
       pool.split(count, grain, [&](int begin, int end) {
         for (int i = begin; i < end; ++i) ++seen[i];
       });
-      EXPECT_EQ(std::accumulate(seen.begin(), seen.end(), 0), count);
+      EXPECT_EQ(seen, std::vector<int>(static_cast<std::size_t>(count), 1));
+      std::vector<int> busy(3, 0);
+      pool.split(count, grain, [&](int begin, int end, int worker) {
+        busy[worker] += end - begin;  // a data race, were a worker's number given twice
+      });
+      EXPECT_EQ(std::accumulate(busy.begin(), busy.end(), 0), count);
       std::vector<int> taken(static_cast<std::size_t>(count), 0);
       pool.each(count, [&](int item, int) { ++taken[item]; });
       EXPECT_EQ(taken, std::vector<int>(static_cast<std::size_t>(count), 1));

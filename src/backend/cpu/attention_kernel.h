@@ -1,4 +1,4 @@
-// Attention of one row for the query heads that share a key head, over any of the vector types.
+// Attention row by row for the query heads that share a key head, over any of the vector types.
 // Pages are taken in order, each with its own step of the running softmax; tokens a row does not
 // see take no part in any sum. So the bits of a row depend on its position alone, not on the rows
 // it was computed with.
@@ -31,22 +31,25 @@ struct AttentionLoops {
   };
 
   static void run(const AttentionHead& head, float* scratch) {
-    for (int first = 0; first < head.group; first += S::kRows) {
-      const int rows = head.group - first < S::kRows ? head.group - first : S::kRows;
-      with_rows<S>(rows, [&]<int R>() { heads<R>(head, first, scratch); });
+    for (int token = 0; token < head.tokens; ++token) {
+      for (int first = 0; first < head.group; first += S::kRows) {
+        const int rows = head.group - first < S::kRows ? head.group - first : S::kRows;
+        with_rows<S>(rows, [&]<int R>() { heads<R>(head, token, first, scratch); });
+      }
     }
   }
 
  private:
   template <int R>
-  static void heads(const AttentionHead& head, int first_head, float* scratch) {
+  static void heads(const AttentionHead& head, int token, int first_head, float* scratch) {
     const int padded = round_up(head.width, kDepthStep);
     State<R> state;
     state.scores = scratch;
     state.sums = state.scores + R * kTokens;
     state.queries = reinterpret_cast<Input*>(state.sums + R * padded);
     state.shares = state.queries + R * padded;
-    const float* q = head.queries + static_cast<std::ptrdiff_t>(first_head) * head.width;
+    const float* q = head.queries + token * head.query_stride +
+                     static_cast<std::ptrdiff_t>(first_head) * head.width;
     ProductLoops<S, W>::pack(state.queries, {const_cast<float*>(q), head.width}, R, head.width,
                              padded, 0, 1);
     for (int i = 0; i < R * padded; ++i) state.sums[i] = 0;
@@ -54,8 +57,9 @@ struct AttentionLoops {
       state.top[r] = -3.0e38f;
       state.total[r] = 0;
     }
-    for (int page = head.first / kTokens; page * kTokens < head.last; ++page) {
-      const int from = head.first - page * kTokens, to = head.last - page * kTokens;
+    const int first_seen = head.first_seen(token), last_seen = head.last_seen(token);
+    for (int page = first_seen / kTokens; page * kTokens < last_seen; ++page) {
+      const int from = first_seen - page * kTokens, to = last_seen - page * kTokens;
       const auto* keys = reinterpret_cast<const Weight*>(
           head.store + static_cast<std::ptrdiff_t>(head.pages[page]) * head.page_bytes);
       const Weight* values = keys + padded / W::kInputs * kPanel;
@@ -65,7 +69,8 @@ struct AttentionLoops {
     }
     for (int r = 0; r < R; ++r) {
       const F total = S::set1(state.total[r]);
-      float* out = head.out + static_cast<std::ptrdiff_t>(first_head + r) * head.width;
+      float* out = head.out + token * head.out_stride +
+                   static_cast<std::ptrdiff_t>(first_head + r) * head.width;
       for_vectors<S>(head.width, [&](int i, int lanes) {
         store_lanes<S>(out + i, lanes, S::div(S::load(state.sums + r * padded + i), total));
       });

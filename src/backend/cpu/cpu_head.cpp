@@ -1,7 +1,9 @@
 // The head: logits of a chunk of rows, summarised block by block while they are in the cache, then
-// the jobs. Nothing of [rows, vocabulary] is meant to outlive the call.
+// the jobs. Nothing of [rows, vocabulary] is meant to outlive the call; rows that are only asked
+// for a given token never have more than a block of logits.
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "backend/cpu/cpu_ops.h"
 #include "backend/cpu/scores.h"
@@ -11,6 +13,7 @@ namespace counterbeam {
 namespace {
 
 constexpr std::size_t kChunkRows = 64;  // of logits at once, where the jobs allow it
+constexpr int kScoredRows = 128;        // that meet a block of the vocabulary together
 
 // Which of the chunk's rows hold the logits of a row of x.
 class RowPlaces {
@@ -29,6 +32,13 @@ void add_row(std::vector<int>& rows, int row) {
   if (at == rows.end() || *at != row) rows.insert(at, row);
 }
 
+// These and what the job looks at.
+std::vector<int> rows_with(std::vector<int> rows, const HeadJob& job) {
+  add_row(rows, job.row);
+  for (const auto& [row, share] : job.mix) add_row(rows, row);
+  return rows;
+}
+
 int drawable(const HeadJob& job, int vocab) {
   return job.vocab_limit > 0 ? std::min(job.vocab_limit, vocab) : vocab;
 }
@@ -38,26 +48,92 @@ int drawable(const HeadJob& job, int vocab) {
 std::vector<HeadResult> CpuOps::head(Matrix x, const PackedMatrix& weight,
                                      std::span<const HeadJob> jobs) {
   std::vector<HeadResult> results(jobs.size());
-  std::vector<int> rows;
-  std::size_t first = 0;
-  for (std::size_t j = 0; j < jobs.size(); ++j) {
-    std::vector<int> with = rows;
-    add_row(with, jobs[j].row);
-    for (const auto& [row, share] : jobs[j].mix) add_row(with, row);
-    if (with.size() > kChunkRows && j > first) {
-      run_jobs(results, x, weight, jobs, int(first), int(j), rows);
-      first = j--;
-      rows.clear();
-      continue;
+  std::vector<int> scored, others;
+  for (int j = 0; j < static_cast<int>(jobs.size()); ++j)
+    (jobs[j].given >= 0 && jobs[j].mix.empty() ? scored : others).push_back(j);
+  if (scored.size() > kChunkRows) {
+    score_given(results, x, weight, jobs, scored);
+  } else {
+    others.resize(jobs.size());
+    std::iota(others.begin(), others.end(), 0);
+  }
+  std::vector<int> rows, chunk;
+  for (const int j : others) {
+    std::vector<int> with = rows_with(rows, jobs[j]);
+    if (with.size() > kChunkRows && !chunk.empty()) {
+      run_jobs(results, x, weight, jobs, chunk, rows);
+      chunk.clear();
+      with = rows_with({}, jobs[j]);
     }
+    chunk.push_back(j);
     rows = std::move(with);
   }
-  if (first < jobs.size()) run_jobs(results, x, weight, jobs, int(first), int(jobs.size()), rows);
+  if (!chunk.empty()) run_jobs(results, x, weight, jobs, chunk, rows);
   return results;
 }
 
+// Log-probabilities of given tokens: every block of the vocabulary is read once for all rows.
+void CpuOps::score_given(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
+                         std::span<const HeadJob> jobs, std::span<const int> which) {
+  if (which.empty()) return;
+  const ProductKernels& kernels = product_kernels();
+  const int count = static_cast<int>(which.size()), vocab = weight.out;
+  const int chunks = (count + kScoredRows - 1) / kScoredRows, blocks = score_blocks(vocab);
+  std::vector<int> rows;
+  for (const int j : which) rows.push_back(jobs[j].row);
+  const Matrix picked = matrix(count, x.width);
+  gather(picked, x, rows);
+  Product product = product_of(weight);
+  const std::size_t chunk_bytes = kernels.packed_bytes(kScoredRows, product.depth);
+  inputs_.want(chunk_bytes * std::size_t(chunks));
+  const auto rows_in = [&](int chunk) {
+    return std::min(kScoredRows, count - chunk * kScoredRows);
+  };
+  pool_.each(chunks, [&](int chunk, int) {
+    const Rows from{rows_of(picked).row(chunk * kScoredRows), picked.stride};
+    kernels.pack(inputs_.data() + std::size_t(chunk) * chunk_bytes, from, rows_in(chunk), weight.in,
+                 product.depth, 0, kernels.blocks(rows_in(chunk)));
+  });
+
+  std::vector<LogitBlock> summaries(std::size_t(count) * std::size_t(blocks));
+  std::vector<float> chosen(std::size_t(count), 0.0f);
+  constexpr int kPanels = Scores::kBlock / kPanel;
+  const auto score_block = [&](int block, int worker) {
+    const int column = block * Scores::kBlock, width = std::min(Scores::kBlock, vocab - column);
+    Product part = product;
+    part.out = {scratch(worker, std::size_t(kScoredRows) * Scores::kBlock), Scores::kBlock};
+    part.first_column = column;
+    for (int chunk = 0; chunk < chunks; ++chunk) {
+      part.inputs = inputs_.data() + std::size_t(chunk) * chunk_bytes;
+      part.rows = rows_in(chunk);
+      kernels.multiply(part, block * kPanels, (column + width + kPanel - 1) / kPanel);
+      for (int r = 0; r < part.rows; ++r) {
+        const int i = chunk * kScoredRows + r;
+        const TokenId given = jobs[which[i]].given;
+        if (given >= column && given < column + width) chosen[i] = part.out.row(r)[given - column];
+        summaries[std::size_t(i) * std::size_t(blocks) + std::size_t(block)] =
+            kernels_.logit_block(part.out.row(r), width, 1.0f);
+      }
+    }
+  };
+  pool_.split(blocks, 1, [&](int begin, int end, int worker) {
+    for (int block = begin; block < end; ++block) score_block(block, worker);
+  });
+
+  pool_.each(count, [&](int i, int) {
+    const std::span<const LogitBlock> own(summaries.data() + std::size_t(i) * std::size_t(blocks),
+                                          std::size_t(blocks));
+    HeadResult& result = results[which[i]];
+    result.finite = Scores(kernels_, {}, own).finite();
+    if (!result.finite) return;
+    result.token = jobs[which[i]].given;
+    result.logprob = static_cast<float>(double(chosen[i]) - log_sum_exp(own));
+    result.drawn_logprob = result.logprob;
+  });
+}
+
 void CpuOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
-                      std::span<const HeadJob> jobs, int first, int last,
+                      std::span<const HeadJob> jobs, std::span<const int> which,
                       std::span<const int> rows) {
   const int count = static_cast<int>(rows.size()), vocab = weight.out;
   const int blocks = score_blocks(vocab), stride = round_up(vocab, 16);
@@ -136,12 +212,13 @@ void CpuOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatri
     if (job.given >= 0 || job.follows >= 0) result.drawn_logprob = result.logprob;
   };
 
-  pool_.each(last - first, [&](int i, int) {
-    const int j = first + i;
-    if (jobs[j].follows < 0 || jobs[j].given >= 0) finish(j, jobs[j].given);
+  const auto leads = [&](int j) { return jobs[j].follows < 0 || jobs[j].given >= 0; };
+  pool_.each(static_cast<int>(which.size()), [&](int i, int) {
+    const int j = which[i];
+    if (leads(j)) finish(j, jobs[j].given);
   });
-  for (int j = first; j < last; ++j) {
-    if (jobs[j].follows < 0 || jobs[j].given >= 0) continue;
+  for (const int j : which) {
+    if (leads(j)) continue;
     const HeadResult& leader = results[jobs[j].follows];
     if (leader.finite) {
       finish(j, leader.token);

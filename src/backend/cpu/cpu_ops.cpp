@@ -30,6 +30,8 @@ const CpuMatrix& cpu(const PackedMatrix& matrix) {
 
 // Below so many multiply-adds a second thread is not worth waking.
 constexpr double kShareProducts = 200e3;
+constexpr std::size_t kCachedInputs = std::size_t{1} << 20;  // bytes, of a product
+constexpr int kGatedRows = 32;  // from so many on, gate and up stay in the cache
 
 }  // namespace
 
@@ -46,10 +48,11 @@ std::string CpuOps::name() const {
                      pool_.threads() == 1 ? "" : "s");
 }
 
-// Where reading the weights still takes as long as multiplying by them (docs/performance.md).
+// Where reading the weights still takes as long as multiplying by them (docs/performance.md). On
+// AMX that is one block of rows: a second pass over a panel does not hide behind memory.
 int CpuOps::cheap_rows() const {
   if (precision_ == Precision::F32) return isa_ >= Isa::Avx512 ? 12 : 4;
-  return isa_ == Isa::Amx ? 48 : isa_ == Isa::Avx512Bf16 ? 12 : 4;
+  return isa_ == Isa::Amx ? 16 : isa_ == Isa::Avx512Bf16 ? 12 : 4;
 }
 
 std::int64_t CpuOps::page_bytes(const KvShape& shape) const {
@@ -130,13 +133,18 @@ void CpuOps::rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, Nor
   });
 }
 
-Product CpuOps::prepare(Rows x, int rows, const PackedMatrix& weight) {
-  const ProductKernels& kernels = product_kernels();
+Product CpuOps::product_of(const PackedMatrix& weight) const {
   Product product;
-  product.rows = rows;
   product.depth = cpu(weight).depth;
   product.columns = weight.out;
   product.weights = cpu(weight).panels.data();
+  return product;
+}
+
+Product CpuOps::prepare(Rows x, int rows, const PackedMatrix& weight) {
+  const ProductKernels& kernels = product_kernels();
+  Product product = product_of(weight);
+  product.rows = rows;
   inputs_.want(kernels.packed_bytes(rows, product.depth));
   product.inputs = inputs_.data();
   const int blocks = kernels.blocks(rows);
@@ -155,8 +163,12 @@ void CpuOps::multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vect
   product.bias = bias ? values_of(*bias) : nullptr;
   product.add = add;
   const double panel_work = double(x.rows) * product.depth * kPanel;
-  const int grain = static_cast<int>(kShareProducts / panel_work) + 1;
-  pool_.split(cpu(weight).panel_count(), grain,
+  const int panels = cpu(weight).panel_count();
+  int grain = static_cast<int>(kShareProducts / panel_work) + 1;
+  // Every part reads all inputs; where they do not stay in the cache, it should be worth it.
+  if (product_kernels().packed_bytes(x.rows, product.depth) > kCachedInputs)
+    grain = std::max(grain, panels / (4 * pool_.threads()));
+  pool_.split(panels, grain,
               [&](int begin, int end) { product_kernels().multiply(product, begin, end); });
 }
 
@@ -166,6 +178,44 @@ void CpuOps::matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vect
 
 void CpuOps::matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const Vector* bias) {
   multiply(rows_of(sum), x, weight, bias, true);
+}
+
+// A few panels of the gate and the same of the up projection at a time, so that neither leaves the
+// cache before they are multiplied.
+void CpuOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
+                          Matrix for_both) {
+  const int rows = x.rows, panels = out.width / kPanel;
+  if (rows < kGatedRows || out.width % kPanel != 0)
+    return Ops::gated_matmul(out, x, weight, bias, for_both);
+  Product product = prepare(rows_of(x), rows, weight);
+  product.bias = bias ? values_of(*bias) : nullptr;
+  const int group = std::clamp(1024 / rows, 1, 4);
+  const auto weights_at = [&](int panel) {
+    return cpu(weight).panels.data() + std::size_t(panel) * cpu(weight).panel_bytes();
+  };
+  const auto multiply_group = [&](int first, int last, float* gate) {
+    const int width = (last - first) * kPanel;
+    float* up = gate + rows * width;
+    Product part = product;
+    part.out = {gate, width};
+    part.first_column = first * kPanel;
+    part.next_weights = weights_at(panels + first);
+    product_kernels().multiply(part, first, last);
+    part.out = {up, width};
+    part.first_column += out.width;
+    part.next_weights = weights_at(last);
+    product_kernels().multiply(part, panels + first, panels + last);
+    for (int r = 0; r < rows; ++r)
+      kernels_.silu_mul(rows_of(out).row(r) + first * kPanel, gate + r * width, up + r * width,
+                        width);
+  };
+  const double panel_work = 2.0 * rows * product.depth * kPanel;
+  const int grain = static_cast<int>(kShareProducts / panel_work) + 1;
+  pool_.split(panels, grain, [&](int begin, int end, int worker) {
+    float* both = scratch(worker, 2 * std::size_t(rows) * std::size_t(group * kPanel));
+    for (int first = begin; first < end; first += group)
+      multiply_group(first, std::min(first + group, end), both);
+  });
 }
 
 void CpuOps::logits(std::span<float> out, Matrix x, const PackedMatrix& weight) {

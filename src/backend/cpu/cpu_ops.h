@@ -42,6 +42,8 @@ class CpuOps : public Ops {
   void rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) override;
   void matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias) override;
   void matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const Vector* bias) override;
+  void gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
+                    Matrix scratch) override;
   void rope(Matrix x, int heads, const Rope& rope) override;
   void silu_mul(Matrix out, Matrix gate, Matrix up) override;
   void sigmoid_gate(Matrix out, Matrix gate) override;
@@ -67,6 +69,7 @@ class CpuOps : public Ops {
   const ProductKernels& product_kernels() const {
     return precision_ == Precision::F32 ? kernels_.f32 : kernels_.bf16;
   }
+  Product product_of(const PackedMatrix& weight) const;
   // Packs the inputs of a product; the result says where they are.
   Product prepare(Rows x, int rows, const PackedMatrix& weight);
   void multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vector* bias, bool add);
@@ -79,7 +82,10 @@ class CpuOps : public Ops {
   }
   // The logits of one chunk of jobs (all the rows they speak of), and what is wanted of them.
   void run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
-                std::span<const HeadJob> jobs, int first, int last, std::span<const int> rows);
+                std::span<const HeadJob> jobs, std::span<const int> which,
+                std::span<const int> rows);
+  void score_given(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
+                   std::span<const HeadJob> jobs, std::span<const int> which);
   float* scratch(int worker, std::size_t floats);
 
   const Precision precision_;

@@ -77,19 +77,34 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
   const auto attend =
       precision_ == Precision::F32 ? kernels_.attention_f32 : kernels_.attention_bf16;
   const int group = heads / kv.shape().heads, width = kv.shape().head_dim;
+  // Consecutive rows of one sequence that are worked on together.
+  struct Run {
+    int row, tokens;
+  };
+  std::vector<Run> runs;
+  const int most = std::max(1, kernels_.attention_rows / group);
+  for (const Segment& segment : batch_.segments) {
+    for (int i = 0; i < segment.rows; i += most)
+      runs.push_back({segment.first_row + i, std::min(most, segment.rows - i)});
+  }
+  const int count = static_cast<int>(runs.size());
   // Rows of one key head follow each other: beams share pages, which then are in the cache.
-  pool_.each(q.rows * kv.shape().heads, [&](int item, int worker) {
-    const int head = item / q.rows, r = item % q.rows, position = row_position_[r];
+  pool_.each(count * kv.shape().heads, [&](int item, int worker) {
+    const int head = item / count;
+    const auto [r, tokens] = runs[item % count];
     AttentionHead job;
     job.queries = rows_of(q).row(r) + head * group * width;
     job.out = rows_of(out).row(r) + head * group * width;
+    job.query_stride = q.stride;
+    job.out_stride = out.stride;
     job.store = kv.keys(layer, head);
     job.pages = row_segment_[r]->pages.data();
     job.page_bytes = kv.page_bytes();
+    job.tokens = tokens;
+    job.position = row_position_[r];
+    job.window = window;
     job.group = group;
     job.width = width;
-    job.first = window > 0 ? std::max(0, position - window + 1) : 0;
-    job.last = position + 1;
     job.scale = scale;
     attend(job, scratch(worker, std::size_t(attention_scratch(group, width))));
   });

@@ -19,6 +19,7 @@ constexpr Kernels kernel_table() {
   kernels.conv = RowLoops<S>::conv;
   kernels.attention_f32 = AttentionLoops<S, F32Weights<S>>::run;
   kernels.attention_bf16 = AttentionLoops<S, Bf16Weights<S>>::run;
+  kernels.attention_rows = 1;
   kernels.delta = DeltaLoops<S>::run;
   kernels.logit_block = RowLoops<S>::logit_block;
   kernels.exp_terms = RowLoops<S>::exp_terms;

@@ -36,8 +36,10 @@ struct Product {
   int depth = 0;    // padded
   int columns = 0;  // outputs, not padded
   Rows out;
-  const float* bias = nullptr;  // [columns] or none
-  bool add = false;             // to what is in `out`
+  int first_column = 0;                // the output that stands at column 0 of `out`
+  const float* bias = nullptr;         // [columns] or none
+  bool add = false;                    // to what is in `out`
+  const void* next_weights = nullptr;  // what the next product reads, where that is known
 };
 
 // The product of one kind of weights. Rows are taken in blocks; a block is packed by itself.
@@ -48,17 +50,28 @@ struct ProductKernels {
   void (*multiply)(const Product& product, int first_panel, int last_panel);
 };
 
+// Some consecutive tokens of a sequence and the query heads that share one key head.
 struct AttentionHead {
-  const float* queries = nullptr;    // [group, width] of one row
-  float* out = nullptr;              // [group, width]
+  const float* queries = nullptr;  // [tokens] rows of [group, width], at query_stride
+  float* out = nullptr;            // likewise, at out_stride
+  std::ptrdiff_t query_stride = 0;
+  std::ptrdiff_t out_stride = 0;
   const std::byte* store = nullptr;  // keys of this head and layer in page 0, values behind them
   const PageId* pages = nullptr;     // of the sequence
   std::ptrdiff_t page_bytes = 0;
-  int group = 0;  // query heads that share the key head
+  int tokens = 1;
+  int position = 0;  // of the first one
+  int window = 0;    // > 0: how far back a token sees, itself included
+  int group = 0;
   int width = 0;  // of a head
-  int first = 0;  // tokens [first, last) are seen
-  int last = 0;
   float scale = 0;
+
+  // Tokens [first_seen, last_seen) are seen by token `token` of these.
+  int last_seen(int token) const { return position + token + 1; }
+  int first_seen(int token) const {
+    const int last = last_seen(token);
+    return window > 0 && last > window ? last - window : 0;
+  }
 };
 
 // Some channels of a causal convolution over consecutive tokens:
@@ -116,6 +129,7 @@ struct Kernels {
 
   void (*attention_f32)(const AttentionHead& head, float* scratch);
   void (*attention_bf16)(const AttentionHead& head, float* scratch);
+  int attention_rows;  // tokens times query heads that are best taken together
   void (*delta)(const DeltaHead& head, float* scratch);
 
   LogitBlock (*logit_block)(const float* logits, int count, float scale);
@@ -125,7 +139,9 @@ struct Kernels {
 
 // Floats of scratch that attention and delta want.
 inline constexpr int attention_scratch(int group, int width) {
-  return (group + 16) * (3 * round_up(width, kPanel) + 4 * kPanel + 16);
+  const int vectors = (group + 16) * (3 * round_up(width, kPanel) + 4 * kPanel + 16);
+  const int tiles = 64 * round_up(width, kPanel) + 6144;  // of AMX
+  return vectors > tiles ? vectors : tiles;
 }
 inline constexpr int delta_scratch(int key_dim) {
   return 16 * 2 * key_dim;

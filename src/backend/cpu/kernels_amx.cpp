@@ -1,39 +1,20 @@
-// The bf16 product on AMX tiles; everything else is AVX-512 BF16. Rows are taken in blocks of 16,
-// padded with zeros: an element of a tile is summed over the depth in ascending order whatever the
-// other rows are, so one row gives the same bits as a thousand.
+// bf16 products and attention on AMX tiles; everything else is AVX-512 BF16. Rows are taken in
+// blocks of 16, padded with zeros. An element of a tile starts from the bias and what is to be
+// added to, and is summed over the depth in ascending order whatever the other rows are, also where
+// the sums are stored between two parts of the depth: one row gives the same bits as a thousand.
+#include "backend/cpu/amx_attention.h"
+#include "backend/cpu/amx_tiles.h"
 #include "backend/cpu/kernel_table.h"
 #include "backend/cpu/simd_avx512.h"
 
 namespace counterbeam {
 namespace {
 
-constexpr int kTileRows = 16;
-constexpr int kTileDepth = 32;  // bf16 inputs of one tile row
+using S = Avx512Bf16Simd;
 
-// Palette 1: eight tiles of 16 rows of 64 bytes.
-struct alignas(64) TileConfig {
-  std::uint8_t palette = 1;
-  std::uint8_t start_row = 0;
-  std::uint8_t reserved[14] = {};
-  std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
-  std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
-};
-static_assert(sizeof(TileConfig) == 64);
-
-// The tile registers of this thread, for the time of one call.
-class Tiles {
- public:
-  Tiles() {
-    const TileConfig config;
-    // gcc 12 does not know that the instruction reads `config`.
-    __asm__ volatile("" : : "r"(&config) : "memory");
-    _tile_loadconfig(&config);
-    __asm__ volatile("" : : "r"(&config) : "memory");
-  }
-  ~Tiles() { _tile_release(); }
-  Tiles(const Tiles&) = delete;
-  Tiles& operator=(const Tiles&) = delete;
-};
+int least(int a, int b) {
+  return a < b ? a : b;
+}
 
 int blocks(int rows) {
   return (rows + kTileRows - 1) / kTileRows;
@@ -45,7 +26,6 @@ std::size_t packed_bytes(int rows, int depth) {
 }
 
 void pack(void* to, Rows x, int rows, int width, int depth, int first_block, int last_block) {
-  using S = Avx512Bf16Simd;
   for (int block = first_block; block < last_block; ++block) {
     auto* out =
         static_cast<std::uint16_t*>(to) + static_cast<std::ptrdiff_t>(block) * kTileRows * depth;
@@ -62,42 +42,153 @@ void pack(void* to, Rows x, int rows, int width, int depth, int first_block, int
   }
 }
 
-void finish(const Product& p, const float* sums, int block, int column) {
-  using S = Avx512Bf16Simd;
+// The order of the work: panels in groups whose outputs stay in the second-level cache while the
+// depth is walked in parts for which the inputs of all rows do.
+class Walk {
+ public:
+  Walk(const Product& p, int first_panel, int last_panel)
+      : p_(p), last_(last_panel), group_(first_panel), panel_(first_panel) {
+    constexpr int kInputBytes = 1 << 20, kOutputBytes = 1 << 19;
+    const int fit = kInputBytes / 2 / least(p.rows, 2048);
+    const int parts = (p.depth + fit - 1) / fit;
+    part_ = round_up((p.depth + parts - 1) / parts, kTileDepth);
+    if (p.depth <= fit + fit / 4) part_ = p.depth;
+    panels_ = 1 + kOutputBytes / (p.rows * kPanel * 4);
+    if (part_ == p.depth) panels_ = last_panel - first_panel;
+  }
+  bool done() const { return panel_ >= last_; }
+  int panel() const { return panel_; }
+  int from() const { return from_; }  // of the depth
+  int until() const { return least(p_.depth, from_ + part_); }
+  int steps() const { return (until() - from_) / kTileDepth; }
+  bool one_part() const { return part_ == p_.depth; }
+  const char* weights() const {
+    return static_cast<const char*>(p_.weights) +
+           (static_cast<std::ptrdiff_t>(panel_) * p_.depth + from_) * kPanel * 2;
+  }
+  void advance() {
+    if (++panel_ < least(group_ + panels_, last_)) return;
+    from_ += part_;
+    if (from_ >= p_.depth) {
+      from_ = 0;
+      group_ += panels_;
+    }
+    panel_ = group_;
+  }
+
+ private:
+  const Product& p_;
+  int last_, group_, panel_;
+  int part_, panels_;
+  int from_ = 0;
+};
+
+// Weights that are asked of memory, into the second-level cache, some lines with every step.
+struct Fetch {
+  const char* at = nullptr;
+  const char* end = nullptr;
+  const char* then = nullptr;  // goes on here
+  int lines = 0;
+
+  void step() {
+    for (int line = 0; line < lines; ++line, at += 64) __builtin_prefetch(at, 0, 2);
+    if (at < end) return;
+    if (then) {
+      at = then;
+      end = at + (1 << 30);
+      then = nullptr;
+    } else {
+      lines = 0;
+    }
+  }
+};
+
+float* out_of(const Product& p, int row, int column) {
+  return p.out.row(row) + (column - p.first_column);
+}
+
+// Sums of rows and columns that are not all there, or start from a bias.
+void begin_sums(const Product& p, float* sums, int block, int column) {
   const int left = p.columns - column;
-  if (left <= 0) return;
   const auto bias = p.bias ? S::load_part(p.bias + column, left) : S::zero();
-  const int first = block * kTileRows;
-  for (int r = 0; r < kTileRows && first + r < p.rows; ++r) {
-    float* out = p.out.row(first + r) + column;
-    auto value = S::load(sums + r * S::kWidth);
-    if (p.bias) value = S::add(value, bias);
-    if (p.add) value = S::add(S::load_part(out, left), value);
-    S::store_part(out, left, value);
+  for (int r = 0; r < kTileRows; ++r) {
+    const int row = block * kTileRows + r;
+    const bool added = p.add && row < p.rows;
+    S::store(sums + r * S::kWidth,
+             added ? S::add(S::load_part(out_of(p, row, column), left), bias) : bias);
+  }
+}
+void end_sums(const Product& p, const float* sums, int block, int column) {
+  const int left = p.columns - column;
+  for (int r = 0; r < kTileRows && block * kTileRows + r < p.rows; ++r)
+    S::store_part(out_of(p, block * kTileRows + r, column), left, S::load(sums + r * S::kWidth));
+}
+
+// Where the four tiles of sums are, or two: the first, how far apart its rows, and the others.
+struct SumPlace {
+  float* at;
+  std::ptrdiff_t row_bytes, right, below;
+};
+template <bool kPair>
+void load_sums(const SumPlace& place) {
+  _tile_loadd(0, place.at, place.row_bytes);
+  _tile_loadd(1, place.at + place.right, place.row_bytes);
+  if constexpr (kPair) {
+    _tile_loadd(2, place.at + place.below, place.row_bytes);
+    _tile_loadd(3, place.at + place.below + place.right, place.row_bytes);
+  }
+}
+template <bool kPair>
+void zero_sums() {
+  _tile_zero(0);
+  _tile_zero(1);
+  if constexpr (kPair) {
+    _tile_zero(2);
+    _tile_zero(3);
+  }
+}
+template <bool kPair>
+void store_sums(const SumPlace& place) {
+  _tile_stored(0, place.at, place.row_bytes);
+  _tile_stored(1, place.at + place.right, place.row_bytes);
+  if constexpr (kPair) {
+    _tile_stored(2, place.at + place.below, place.row_bytes);
+    _tile_stored(3, place.at + place.below + place.right, place.row_bytes);
   }
 }
 
-// One panel with one block of rows (kPair false) or two. Tiles 0 to 3 hold the sums, 4 and 5 the
-// inputs, 6 and 7 the weights.
+// A part of the depth for one panel and one block of rows (kPair false) or two. Tiles 0 to 3 hold
+// the sums, 4 and 5 the inputs, 6 and 7 the weights.
 template <bool kPair>
-void multiply_blocks(const Product& p, int panel, int block, const char* next, int lines) {
-  constexpr int kTileBytes = 1024, kWeightStride = kPanel * 2 * 2;
-  const int steps = p.depth / kTileDepth;
-  const auto* a =
-      static_cast<const char*>(p.inputs) + static_cast<std::ptrdiff_t>(block) * steps * kTileBytes;
-  const char* b = a + static_cast<std::ptrdiff_t>(steps) * kTileBytes;
-  const auto* w = static_cast<const char*>(p.weights) +
-                  static_cast<std::ptrdiff_t>(panel) * p.depth * kPanel * 2;
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
-  for (int step = 0; step < steps; ++step) {
-    for (int line = 0; line < lines; ++line, next += 64) __builtin_prefetch(next, 0, 2);
-    _tile_loadd(6, w, kWeightStride);
-    _tile_loadd(7, w + 64, kWeightStride);
+void multiply_blocks(const Product& p, int panel, int block, int from, int until, const char* w,
+                     Fetch& fetch) {
+  constexpr int kBlocks = kPair ? 2 : 1;
+  const auto* a = static_cast<const char*>(p.inputs) +
+                  (static_cast<std::ptrdiff_t>(block) * p.depth + from) * kTileRows * 2;
+  const char* b = a + static_cast<std::ptrdiff_t>(p.depth) * kTileRows * 2;
+  const int column = panel * kPanel;
+  const bool whole = (block + kBlocks) * kTileRows <= p.rows && column + kPanel <= p.columns;
+  const bool made = !whole || (p.bias && from == 0);
+  alignas(64) float sums[2 * kBlocks][kTileFloats];
+  const SumPlace beside{sums[0], 64, kTileFloats, 2 * kTileFloats};
+  const SumPlace straight{out_of(p, block * kTileRows, column), p.out.stride * 4, 16,
+                          kTileRows * p.out.stride};
+  if (made) {
+    for (int tile = 0; tile < 2 * kBlocks; ++tile)
+      begin_sums(p, sums[tile], block + tile / 2, column + tile % 2 * 16);
+    settled();
+  }
+  if (made || p.add || from > 0) {
+    load_sums<kPair>(made ? beside : straight);
+  } else {
+    zero_sums<kPair>();
+  }
+  for (int k = from; k < until; k += kTileDepth) {
+    fetch.step();
+    _tile_loadd(6, w, kPanelStride);
     _tile_loadd(4, a, 64);
     _tile_dpbf16ps(0, 4, 6);
+    _tile_loadd(7, w + 64, kPanelStride);
     _tile_dpbf16ps(1, 4, 7);
     if constexpr (kPair) {
       _tile_loadd(5, b, 64);
@@ -106,44 +197,54 @@ void multiply_blocks(const Product& p, int panel, int block, const char* next, i
     }
     a += kTileBytes;
     b += kTileBytes;
-    w += kTileDepth / 2 * kWeightStride;
+    w += kPanelStepBytes;
   }
-  alignas(64) float sums[4][kTileRows * 16];
-  _tile_stored(0, sums[0], 64);
-  _tile_stored(1, sums[1], 64);
-  if constexpr (kPair) {
-    _tile_stored(2, sums[2], 64);
-    _tile_stored(3, sums[3], 64);
-  }
-  __asm__ volatile("" : : "r"(sums) : "memory");
-  for (int tile = 0; tile < (kPair ? 4 : 2); ++tile)
-    finish(p, sums[tile], block + tile / 2, panel * kPanel + tile % 2 * 16);
+  store_sums<kPair>(whole ? straight : beside);
+  if (whole) return;
+  for (int tile = 0; tile < 2 * kBlocks; ++tile)
+    end_sums(p, sums[tile], block + tile / 2, column + tile % 2 * 16);
 }
 
 void multiply(const Product& p, int first_panel, int last_panel) {
   const Tiles tiles;
   const int all = blocks(p.rows), passes = (all + 1) / 2;
-  // A panel is 32 lines for each step of the depth; every pass fetches its part of the next one.
-  const int lines = (32 + passes - 1) / passes;
-  const std::ptrdiff_t panel_bytes = static_cast<std::ptrdiff_t>(p.depth) * kPanel * 2;
-  for (int panel = first_panel; panel < last_panel; ++panel) {
-    const char* next = static_cast<const char*>(p.weights) + (panel + 1) * panel_bytes;
-    const char* end = next + panel_bytes;
+  constexpr int kNear = 8192, kStepLines = kPanelStepBytes / 64;
+  Walk walk(p, first_panel, last_panel);
+  const char* end =
+      walk.weights() + static_cast<std::ptrdiff_t>(last_panel - first_panel) * p.depth * kPanel * 2;
+  const char* next = p.next_weights ? static_cast<const char*>(p.next_weights) : end;
+  // One pass reads its own stream a little ahead. With more, the next weights arrive meanwhile.
+  Fetch near{walk.weights() + kNear, end, next, kStepLines};
+  for (bool first = true; !walk.done(); first = false) {
+    const Walk now = walk;
+    walk.advance();
+    Fetch ahead;
+    if (passes > 1) {
+      const int fetching = least(first ? passes - 1 : passes, 8);
+      ahead.at = walk.done() ? next : walk.weights();
+      ahead.end = ahead.at + static_cast<std::ptrdiff_t>(now.steps()) * kPanelStepBytes;
+      ahead.lines = (kStepLines + fetching - 1) / fetching;
+    }
     for (int block = 0; block < all; block += 2) {
-      const int fetched = next < end ? lines : 0;
-      if (block + 1 < all) {
-        multiply_blocks<true>(p, panel, block, next, fetched);
-      } else {
-        multiply_blocks<false>(p, panel, block, next, fetched);
+      const int last_row = least(block + 2, all) * kTileRows;
+      int until = now.until();
+      // What is not whole cannot be stored in between.
+      if (!now.one_part() && (last_row > p.rows || (now.panel() + 1) * kPanel > p.columns)) {
+        if (now.from() > 0) continue;
+        until = p.depth;
       }
-      next += static_cast<std::ptrdiff_t>(p.depth / kTileDepth) * fetched * 64;
+      Fetch& fetch = passes == 1 || (first && block == 0) ? near : ahead;
+      const auto work = block + 1 < all ? multiply_blocks<true> : multiply_blocks<false>;
+      work(p, now.panel(), block, now.from(), until, now.weights(), fetch);
     }
   }
 }
 
 constexpr Kernels table() {
-  Kernels kernels = kernel_table<Avx512Bf16Simd>();
+  Kernels kernels = kernel_table<S>();
   kernels.bf16 = {packed_bytes, blocks, pack, multiply};
+  kernels.attention_bf16 = AmxAttention::run;
+  kernels.attention_rows = AmxAttention::kRows;
   return kernels;
 }
 

@@ -226,7 +226,7 @@ struct ProductLoops {
   static void finish(const Product& p, const Sums<S, R>& sums, int first_row, int column) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
-      float* out = p.out.row(first_row + r) + column;
+      float* out = p.out.row(first_row + r) + (column - p.first_column);
 #pragma GCC unroll 2
       for (int half = 0; half < 2; ++half, out += S::kWidth) {
         const int at = column + half * S::kWidth;

@@ -7,13 +7,17 @@
 
 namespace counterbeam {
 
-bool Scores::finite() const {
-  return std::all_of(blocks_.begin(), blocks_.end(), [](const LogitBlock& b) { return b.finite; });
+double log_sum_exp(std::span<const LogitBlock> blocks) {
+  float top = Scores::kNever;
+  for (const LogitBlock& block : blocks) top = std::max(top, block.largest);
+  double total = 0;
+  for (const LogitBlock& block : blocks)
+    total += double(block.sum) * std::exp(double(block.largest) - double(top));
+  return top + std::log(total);
 }
 
-double Scores::log_sum_exp() const {
-  const Mass all = mass(1.0f, static_cast<int>(scores_.size()));
-  return all.top + std::log(all.total);
+bool Scores::finite() const {
+  return std::all_of(blocks_.begin(), blocks_.end(), [](const LogitBlock& b) { return b.finite; });
 }
 
 std::span<const float> Scores::block(int index, int limit) const {

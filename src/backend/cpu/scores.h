@@ -11,9 +11,12 @@
 
 namespace counterbeam {
 
+// Of all scores that the blocks summarise at scale 1.
+double log_sum_exp(std::span<const LogitBlock> blocks);
+
 class Scores {
  public:
-  static constexpr int kBlock = 1024;
+  static constexpr int kBlock = 512;
   static constexpr float kNever = -3.0e38f;  // the score of a token that may not be drawn
 
   // `blocks` summarise `scores` at scale 1.
@@ -21,7 +24,7 @@ class Scores {
       : kernels_(kernels), scores_(scores), blocks_(blocks) {}
 
   bool finite() const;
-  double log_sum_exp() const;  // over all
+  double log_sum_exp() const { return counterbeam::log_sum_exp(blocks_); }
 
   struct Drawn {
     TokenId token = -1;
