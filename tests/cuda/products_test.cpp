@@ -137,7 +137,7 @@ TEST_F(CudaProducts, GiveARowTheSameBitsWhateverIsBesideIt) {
     for (const Finish finish : {Finish::StoreFloat, Finish::Store}) {
       const auto all = run(*packed, DeviceMatrix(x, size.rows, size.in), finish, {});
       for (const auto& [first, count] : {std::pair{0, 1}, {7, 1}, {3, 16}, {5, 31}, {100, 48},
-                                         {40, 64}, {9, 128}, {50, 200}, {1, 512}}) {
+                                         {40, 64}, {9, 128}, {30, 180}, {50, 200}, {2, 370}, {1, 512}}) {
         const auto begin = x.begin() + std::ptrdiff_t{first} * size.in;
         const std::vector<float> some(begin, begin + std::ptrdiff_t{count} * size.in);
         const auto alone = run(*packed, DeviceMatrix(some, count, size.in), finish, {});

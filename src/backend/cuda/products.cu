@@ -17,8 +17,9 @@ constexpr int kBlockBytes = kBlock * kBlock * 2;
 constexpr int kWeightBytes = kTileBlocks * kBlockBytes;  // of a stage
 constexpr int kFinishRows = 32;                          // that pass through shared memory at once
 constexpr int kFinishStride = 128 + 8;                   // of a warpgroup's outputs
-constexpr int kMostRows = 128;                           // of a tile
-constexpr int kStreamTiles = 3;  // up to so many tiles of rows share the weights as they stream by
+constexpr int kMostRows = 192;                           // of a tile
+constexpr int kStreamTiles = 2;  // up to so many tiles of rows share the weights as they stream by
+constexpr int kTileRows = 128;   // of a tile of more rows than that
 
 // How the work on a weight is cut: `units` tiles-by-blocks in a row, `per_worker` of them together.
 struct Cut {
@@ -45,7 +46,7 @@ struct Parameters {
 // What a tile of N rows takes of shared memory.
 template <int N>
 struct Layout {
-  static constexpr int kStages = N == 16 ? 6 : N <= 64 ? 5 : 4;
+  static constexpr int kStages = N == 16 ? 6 : N <= 64 ? 5 : N <= 128 ? 4 : 3;
   static constexpr int kRowBytes = N * kBlock * 2;
   static constexpr int kStageBytes = kWeightBytes + kRowBytes;
   static constexpr int kBytes = 1024 + kStages * kStageBytes +
@@ -158,7 +159,7 @@ __device__ void finish_rows(const Parameters& p, float (&sum)[2][N / 2], int til
         sum[0][i] = rounded(silu(rounded(sum[0][i]))) * rounded(sum[1][i]);
     }
     Bf16* mine = turned + group * kFinishRows * kFinishStride;
-    constexpr int kChunk = N < kFinishRows ? N : kFinishRows;
+    constexpr int kChunk = N < kFinishRows ? N : N % kFinishRows == 0 ? kFinishRows : kFinishRows / 2;
     Bf16* out = static_cast<Bf16*>(p.out);
     const bool aligned = p.out_stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
 #pragma unroll
@@ -230,6 +231,16 @@ __device__ __forceinline__ unsigned* count_of(const Parameters& p, int tile, int
   return p.counts + tile * p.cut.steps / p.cut.per_worker * p.row_tiles + row_tile;
 }
 
+__device__ __forceinline__ void wait_for_sums(unsigned* count, int workers) {
+  if (threadIdx.x == 0) {
+    unsigned ready = 0;
+    do {
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(ready) : "l"(count) : "memory");
+    } while (ready < unsigned(workers));
+  }
+  sync_consumers();
+}
+
 template <int N>
 __device__ void leave_sums(const Parameters& p, const float (&sum)[2][N / 2], const Portion& portion,
                            int worker, int row_tile) {
@@ -239,7 +250,19 @@ __device__ void leave_sums(const Parameters& p, const float (&sum)[2][N / 2], co
   if (threadIdx.x == 0) atomicAdd(count_of(p, portion.tile, row_tile), 1u);
 }
 
-// Puts a tile together that several workers have parts of: when all have left their sums, each adds
+// Of few workers, the one with a tile's beginning, which comes last in its turn, keeps its sums and
+// adds what the others left of the tile before.
+template <int N>
+__device__ void take_sums(const Parameters& p, float (&sum)[2][N / 2], int tile, int worker,
+                          int row_tile) {
+  const int last = ((tile + 1) * p.cut.steps - 1) / p.cut.per_worker;
+  wait_for_sums(count_of(p, tile, row_tile), last - worker);
+  for (int other = worker + 1; other <= last; ++other)
+    add<N>(sum, slot_of<N>(p, other, row_tile, false));
+  if (threadIdx.x == 0) *count_of(p, tile, row_tile) = 0;
+}
+
+// Puts a tile together that many workers have parts of: when all have left their sums, each adds
 // up some groups of eight rows, in the order of the inputs, and writes them.
 template <int N, Finish kFinish>
 __device__ void put_together(const Parameters& p, int tile, int worker, int row_tile,
@@ -247,13 +270,7 @@ __device__ void put_together(const Parameters& p, int tile, int worker, int row_
   const int first = tile * p.cut.steps / p.cut.per_worker;
   const int last = ((tile + 1) * p.cut.steps - 1) / p.cut.per_worker, workers = last - first + 1;
   unsigned* count = count_of(p, tile, row_tile);
-  if (threadIdx.x == 0) {
-    unsigned ready = 0;
-    do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(ready) : "l"(count) : "memory");
-    } while (ready < unsigned(workers));
-  }
-  sync_consumers();
+  wait_for_sums(count, workers);
   for (int group = worker - first; group < N / 8; group += workers) {
     const int first_row = row_tile * N + 8 * group;
     if (first_row >= p.rows) break;
@@ -401,11 +418,13 @@ __global__ void __launch_bounds__(kThreads, 1)
       products_wait<0>();
       if (threadIdx.x % 128 == 0) barrier_arrive(empty + (done - 1) % kStages);
       if constexpr (kStream) {
-        if (portion.first > 0 || portion.last < cut.steps) {
+        const bool few = cut.per_worker >= cut.steps;  // workers to a tile
+        if (portion.first > 0 || (portion.last < cut.steps && !few)) {
           leave_sums<N>(p, sum, portion, worker, row_tile);
-          (portion.first > 0 ? begun_before : begun_here) = portion.tile;
+          if (!few) (portion.first > 0 ? begun_before : begun_here) = portion.tile;
           continue;
         }
+        if (portion.last < cut.steps) take_sums<N>(p, sum, portion.tile, worker, row_tile);
       } else {
         float* aside = own_memory<N>(p);
         if (begin > portion.first) add<N>(sum, aside);
@@ -467,7 +486,7 @@ void run(cudaStream_t stream, const Parameters& parameters, Matrix x) {
            map);
     return;
   }
-  if constexpr (N == kMostRows) {
+  if constexpr (N == kTileRows) {
     launch(stream, "product", product_kernel<N, kFinish, false>,
            parameters.cut.tiles * parameters.row_tiles, kThreads, Layout<N>::kBytes, parameters,
            map);
@@ -492,7 +511,7 @@ void allow_shared_memory() {
           "asking for shared memory");
   };
   allow(product_kernel<N, kFinish, true>);
-  if constexpr (N == kMostRows) allow(product_kernel<N, kFinish, false>);
+  if constexpr (N == kTileRows) allow(product_kernel<N, kFinish, false>);
 }
 
 template <int N>
@@ -516,8 +535,10 @@ int product_counts(int processors) {
 void prepare_products() {
   allow_shared_memory<16>();
   allow_shared_memory<32>();
+  allow_shared_memory<48>();
   allow_shared_memory<64>();
   allow_shared_memory<128>();
+  allow_shared_memory<192>();
 }
 
 void product(cudaStream_t stream, const ProductDevice& device, const ProductTarget& target,
@@ -537,12 +558,17 @@ void product(cudaStream_t stream, const ProductDevice& device, const ProductTarg
   p.bias = target.bias;
   p.partial_sums = device.partial_sums;
   p.counts = device.counts;
-  const auto tiles = [&](int n) { return (x.rows + n - 1) / n; };
-  p.row_tiles = tiles(x.rows <= 16 ? 16 : x.rows <= 32 ? 32 : x.rows <= 64 ? 64 : 128);
-  if (x.rows <= 16) return run<16>(stream, target.finish, p, x);
-  if (x.rows <= 32) return run<32>(stream, target.finish, p, x);
-  if (x.rows <= 64) return run<64>(stream, target.finish, p, x);
-  run<128>(stream, target.finish, p, x);
+  const auto run_tiles = [&]<int N>() {
+    p.row_tiles = (x.rows + N - 1) / N;
+    run<N>(stream, target.finish, p, x);
+  };
+  if (x.rows <= 16) return run_tiles.operator()<16>();
+  if (x.rows <= 32) return run_tiles.operator()<32>();
+  if (x.rows <= 48) return run_tiles.operator()<48>();
+  if (x.rows <= 64) return run_tiles.operator()<64>();
+  const bool by_192 = (x.rows > 128 && x.rows <= 192) || (x.rows > 256 && x.rows <= 384);
+  if (by_192) return run_tiles.operator()<192>();
+  run_tiles.operator()<128>();
 }
 
 }  // namespace counterbeam::cuda
