@@ -20,6 +20,8 @@ struct LoadOptions {
   std::string dtype = "auto";   // auto, f32, bf16
   int threads = 0;              // 0: all cores
   bool progress = false;        // a bar on the terminal while loading
+  // Memory for keys, values and recurrent states; 0: a share of what is free.
+  std::int64_t cache_bytes = 0;
 };
 
 // Told after every block of a search.

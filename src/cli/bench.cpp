@@ -25,7 +25,7 @@ std::unique_ptr<LocalEngine> make_engine(const Options& options, const Globals& 
   engine.isa = options.isa;
   engine.followers = follower_mode(options.followers);
   engine.kept_prefixes = 0;
-  engine.cache_size = bench_cache(options.settings);
+  if (engine.cache_bytes == 0) engine.cache_size = bench_cache(options.settings);
   const bool given = !options.shape.empty();
   return given ? LocalEngine::random(known_shape(options.shape), engine)
                : LocalEngine::load(find_model_or_shipped(globals.model), engine);

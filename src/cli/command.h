@@ -9,10 +9,11 @@
 namespace counterbeam::cli {
 
 struct Globals {
-  std::string model;            // empty: the shipped model
-  std::string device = "auto";  // auto, cpu, cuda
-  std::string dtype = "auto";   // auto, f32, bf16
-  int threads = 0;              // 0: all cores
+  std::string model;             // empty: the shipped model
+  std::string device = "auto";   // auto, cpu, cuda
+  std::string dtype = "auto";    // auto, f32, bf16
+  int threads = 0;               // 0: all cores
+  std::int64_t cache_bytes = 0;  // 0: a share of what is free
   std::uint64_t seed = 0;
   bool json = false;
   bool quiet = false;

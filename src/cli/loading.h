@@ -7,7 +7,8 @@
 namespace counterbeam::cli {
 
 inline LoadOptions load_options(const Globals& globals) {
-  return {globals.device, globals.dtype, globals.threads, !globals.quiet && !globals.json};
+  return {globals.device, globals.dtype, globals.threads, !globals.quiet && !globals.json,
+          globals.cache_bytes};
 }
 
 }  // namespace counterbeam::cli

@@ -24,8 +24,10 @@ CacheNeed cache_size_within(std::int64_t bytes, const Ops& ops, const ModelConfi
   const std::int64_t budget = bytes > 0 ? bytes : ops.cache_bytes(wanted);
   const std::int64_t least = page + 2 * state;  // one short sequence, and one that is forked
   if (budget < least) {
-    failed("{} bytes of cache memory hold no sequence of this model; it needs at least {}", budget,
-           least);
+    failed(
+        "{} bytes of cache memory (--cache-memory) hold no sequence of this model; it needs at "
+        "least {}",
+        budget, least);
   }
   // Both shrink or grow alike.
   const double share = static_cast<double>(budget - least) / static_cast<double>(wanted);

@@ -144,7 +144,7 @@ void Planner::fail_for_want_of_memory(Unit& unit) {
   unit.call->error = std::make_exception_ptr(Error(
       ErrorKind::Failed,
       fmt::format("{} sequence(s) of {} tokens together do not fit into the cache of {} pages "
-                  "of {} tokens and {} recurrent states; give it more memory",
+                  "of {} tokens and {} recurrent states; give it more (--cache-memory)",
                   unit.lanes.size(), tokens, size.pages, kPageTokens, size.states)));
 }
 

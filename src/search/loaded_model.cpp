@@ -14,6 +14,7 @@ LocalOptions engine_options(const LoadOptions& options, const Tokenizer& tokeniz
   if (options.dtype == "f32") local.precision = Precision::F32;
   if (options.dtype == "bf16") local.precision = Precision::Bf16;
   local.threads = options.threads;
+  local.cache_bytes = options.cache_bytes;
   local.show_progress = options.progress;
   local.vocab_limit = tokenizer.id_limit();
   if (tokenizer.named().eos) local.tokenizer_eos = tokenizer.find(*tokenizer.named().eos);

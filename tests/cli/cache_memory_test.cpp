@@ -1,0 +1,41 @@
+// --cache-memory as a user gives it.
+#include <gtest/gtest.h>
+
+#include "base/json.h"
+#include "support/run_command.h"
+
+namespace counterbeam {
+namespace {
+
+using testing::run_counterbeam;
+
+constexpr const char* kBench =
+    " bench --rows 2 --context 40 --tokens 4 --prefill 8 --beams 2 --block 4 "
+    "--rounds 1 --json";
+
+TEST(CacheMemory, EveryUnitIsTaken) {
+  for (const char* size : {"20000000", "20000K", "20M", "1G"}) {
+    const auto result = run_counterbeam(std::string("--cache-memory ") + size + kBench);
+    EXPECT_EQ(result.code, 0) << size << ": " << result.err;
+    EXPECT_TRUE(Json::parse(result.out).contains("block_ratio")) << size;
+  }
+}
+
+TEST(CacheMemory, WhatIsNoSizeIsRefusedByName) {
+  for (const char* size : {"''", "x", "0", "-1", "1.5G", "8GB", "G", "9000000T", "'8 G'"}) {
+    const auto result = run_counterbeam(std::string("--cache-memory=") + size + kBench);
+    EXPECT_EQ(result.code, 2) << size;
+    EXPECT_NE(result.err.find("--cache-memory"), std::string::npos) << result.err;
+  }
+}
+
+TEST(CacheMemory, TooLittleIsAnErrorWithTheNumbers) {
+  const auto result = run_counterbeam(std::string("--cache-memory 1K") + kBench);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("1024 bytes of cache memory (--cache-memory) hold no sequence"),
+            std::string::npos)
+      << result.err;
+}
+
+}  // namespace
+}  // namespace counterbeam
