@@ -1,9 +1,9 @@
 // Products of activations with packed weights, y = W x, for one row or thousands.
 //
-// Weights lie in blocks of 64 outputs by 64 inputs, [out / 64][in / 64][64][64], each block an image
-// of what the tensor cores read (wgmma.cuh), so that weights are one stream through memory. The sum
-// over the inputs is cut at points that depend on the weight's shape alone and put together in
-// ascending order, so a row has the same bits whatever rows are beside it.
+// Weights lie in blocks of 64 outputs by 64 inputs, [out / 64][in / 64][64][64], each block an
+// image of what the tensor cores read (wgmma.cuh), so that weights are one stream through memory.
+// The sum over the inputs is cut at points that depend on the weight's shape alone and put together
+// in ascending order, so a row has the same bits whatever rows are beside it.
 #pragma once
 
 #include "backend/cuda/kernels.h"
