@@ -1,6 +1,8 @@
-// The products of a decoding step, of scoring and of prefill on the device: time, bytes of weights a
-// second, operations a second. Weights take turns, so that none is in the second-level cache.
+// The products of a decoding step, of scoring and of prefill on the device: time, bytes of weights
+// a second, operations a second. Weights take turns, so that none is in the second-level cache.
 //   bench_cuda_products [HIDDEN INTERMEDIATE QKV]
+#include "backend/cuda/products.h"
+
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
 
@@ -10,7 +12,6 @@
 
 #include "backend/cuda/device_memory.h"
 #include "backend/cuda/launch.h"
-#include "backend/cuda/products.h"
 
 namespace counterbeam::cuda {
 namespace {
@@ -57,7 +58,8 @@ void run(int hidden, int intermediate, int qkv) {
     check(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream),
           "copying");
   });
-  fmt::print("copying memory: {:.2f} TB/s (read and written)\n", 2 * double(from.bytes()) / copy / 1e6);
+  fmt::print("copying memory: {:.2f} TB/s (read and written)\n",
+             2 * double(from.bytes()) / copy / 1e6);
 
   const Shape shapes[] = {{"qkv", qkv, hidden, Finish::Store},
                           {"output", hidden, hidden, Finish::Add},
@@ -67,15 +69,18 @@ void run(int hidden, int intermediate, int qkv) {
   fmt::print("{:>8} {:>6} {:>10} {:>8} {:>9}\n", "product", "rows", "us", "TB/s", "TFLOP/s");
   for (const Shape& shape : shapes) {
     const std::size_t elements = packed_elements(shape.out, shape.in);
-    const int copies = static_cast<int>(std::max<std::size_t>(2, (std::size_t{400} << 20) / (2 * elements)));
+    const int copies =
+        static_cast<int>(std::max<std::size_t>(2, (std::size_t{400} << 20) / (2 * elements)));
     DeviceMemory weights(elements * 2 * std::size_t(copies), "weights");
     for (int c = 0; c < copies; ++c)
-      pack_random(stream, {weights.as<Bf16>() + elements * std::size_t(c), shape.out, shape.in}, 0.02f, unsigned(c));
+      pack_random(stream, {weights.as<Bf16>() + elements * std::size_t(c), shape.out, shape.in},
+                  0.02f, unsigned(c));
     for (const int rows : {1, 16, 32, 48, 64, 128, 384, 512, 1024, 4096, 8192}) {
       if (shape.finish == Finish::StoreFloat && rows > 512) continue;
       DeviceMemory x(std::size_t(std::max(rows, 64)) * std::size_t(shape.in) * 2, "x");
       DeviceMemory y(std::size_t(rows) * std::size_t(shape.out) * 4, "y");
-      pack_random(stream, {x.as<Bf16>(), std::max(64, rows / 64 * 64), shape.in / 64 * 64}, 1.0f, 99);
+      pack_random(stream, {x.as<Bf16>(), std::max(64, rows / 64 * 64), shape.in / 64 * 64}, 1.0f,
+                  99);
       check(cudaMemsetAsync(y.data(), 0, y.bytes(), stream), "clearing");
       const Matrix m{x.data(), rows, shape.in, shape.in};
       const int width = shape.finish == Finish::SiluMul ? shape.out / 2 : shape.out;
@@ -94,7 +99,9 @@ void run(int hidden, int intermediate, int qkv) {
 }  // namespace counterbeam::cuda
 
 int main(int argc, char** argv) {
-  const auto number = [&](int i, int otherwise) { return argc > i ? std::atoi(argv[i]) : otherwise; };
+  const auto number = [&](int i, int otherwise) {
+    return argc > i ? std::atoi(argv[i]) : otherwise;
+  };
   counterbeam::cuda::run(number(1, 3584), number(2, 18944), number(3, 4608));
   return 0;
 }

@@ -1,4 +1,5 @@
-// What a back end need not write itself: fused operations as their parts, and answers that fit a CPU.
+// What a back end need not write itself: fused operations as their parts, and answers that fit a
+// CPU.
 #include "backend/ops.h"
 
 #include <algorithm>

@@ -54,7 +54,8 @@ class Bench {
   Bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes)
       : engine_(engine), settings_(settings), cost_(engine, weight_bytes) {}
 
-  // Prompts differ from their first token on but for `shared` tokens, so that nothing else is shared.
+  // Prompts differ from their first token on but for `shared` tokens, so that nothing else is
+  // shared.
   std::vector<TokenId> prompt(int tokens, int shared = 0) {
     std::vector<TokenId> ids;
     const auto vocab = static_cast<std::uint64_t>(engine_.info().vocab_size);
@@ -167,8 +168,7 @@ class Bench {
     figure.name = name;
     figure.rows = settings_.prefill * prompts;
     figure.tokens = tokens;
-    figure.bytes =
-        cost_.step_bytes + tokens * cost_.context_bytes + prompts * cost_.state_bytes;
+    figure.bytes = cost_.step_bytes + tokens * cost_.context_bytes + prompts * cost_.state_bytes;
     figure.operations = tokens * (cost_.token_operations + (with_head ? cost_.head_operations : 0) +
                                   context * cost_.context_operations);
     return figure;

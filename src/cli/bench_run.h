@@ -13,10 +13,10 @@ namespace counterbeam::cli {
 struct BenchSettings {
   std::vector<int> rows = {1, 4, 16, 48};  // sequences that decode together
   int context = 256;                       // tokens of every prompt
-  int shared = 0;     // of them the same in all prompts that decode together
-  int tokens = 32;    // decoded per sequence
-  int prefill = 512;  // tokens of a prompt that is timed
-  int prompts = 1;    // of those, read together
+  int shared = 0;                          // of them the same in all prompts that decode together
+  int tokens = 32;                         // decoded per sequence
+  int prefill = 512;                       // tokens of a prompt that is timed
+  int prompts = 1;                         // of those, read together
   int beams = 16;     // of the block that is compared with and without contexts
   int survivors = 4;  // sequences that the beams were forked from, per context
   int block = 32;     // tokens of that block

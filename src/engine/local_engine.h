@@ -28,8 +28,8 @@ struct LocalOptions {
   std::int64_t cache_bytes = 0;          // for keys, values and states; 0: a share of what is free
   CacheNeed cache_size{};                // pages and states outright, where > 0
   FollowerMode followers = FollowerMode::Auto;
-  int step_rows = 0;          // at most, in one step; 0: what suits the back end
-  int rows_beside_draws = 0;  // of prompts and scoring, while others draw; 0: likewise
+  int step_rows = 0;               // at most, in one step; 0: what suits the back end
+  int rows_beside_draws = 0;       // of prompts and scoring, while others draw; 0: likewise
   std::size_t kept_prefixes = 16;  // prompts whose cache outlives them; 0: none
   int vocab_limit = 0;  // > 0: ids from here on are never drawn (padding of the vocabulary)
   std::optional<TokenId> tokenizer_eos{};  // joins EngineInfo::eos

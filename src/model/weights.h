@@ -60,7 +60,8 @@ class CheckpointWeights : public WeightSource {
   std::int64_t bytes_done_ = 0;
 };
 
-// Random numbers at the scale of a fresh model: what a bench needs. Matrices are made by the back end.
+// Random numbers at the scale of a fresh model: what a bench needs. Matrices are made by the back
+// end.
 class RandomWeights : public WeightSource {
  public:
   explicit RandomWeights(DType dtype, std::uint64_t seed = 1);

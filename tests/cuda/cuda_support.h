@@ -76,7 +76,8 @@ class DeviceMatrix {
     const std::vector<std::uint16_t> bits = array_.get();
     std::vector<float> values;
     for (int r = 0; r < rows_; ++r) {
-      for (int i = 0; i < width_; ++i) values.push_back(from_bf16(bits[std::size_t(r * stride_ + i)]));
+      for (int i = 0; i < width_; ++i)
+        values.push_back(from_bf16(bits[std::size_t(r * stride_ + i)]));
     }
     return values;
   }

@@ -1,5 +1,6 @@
-// Products: against plain sums at odd sizes, with every finish; and the same bits for a row whatever
-// rows are beside it, from the kernel that streams weights to the one that works tile by tile.
+// Products: against plain sums at odd sizes, with every finish; and the same bits for a row
+// whatever rows are beside it, from the kernel that streams weights to the one that works tile by
+// tile.
 #include "backend/cuda/products.h"
 
 #include "cuda_support.h"
@@ -40,7 +41,8 @@ class CudaProducts : public CudaTest {
     packed->weights = {reinterpret_cast<cuda::Bf16*>(packed->blocks.data()), out, in};
     const DeviceArray<float> rows(packed->values);
     const int first = out / 3;
-    if (first > 0) cuda::pack_rows(nullptr, packed->weights, 0, first, rows.data(), cuda::Number::F32);
+    if (first > 0)
+      cuda::pack_rows(nullptr, packed->weights, 0, first, rows.data(), cuda::Number::F32);
     cuda::pack_rows(nullptr, packed->weights, first, out - first,
                     rows.data() + std::size_t(first) * std::size_t(in), cuda::Number::F32);
     cuda::check(cudaDeviceSynchronize(), "packing");
@@ -58,8 +60,8 @@ class CudaProducts : public CudaTest {
       cuda::product(nullptr, device_, {finish, y.data(), out, b}, rows, packed.weights);
       return y.get();
     }
-    const DeviceMatrix y = before.empty() ? DeviceMatrix(rows.rows, out)
-                                          : DeviceMatrix(before, rows.rows, out);
+    const DeviceMatrix y =
+        before.empty() ? DeviceMatrix(rows.rows, out) : DeviceMatrix(before, rows.rows, out);
     cuda::product(nullptr, device_, {finish, y.matrix().data, y.matrix().stride, b}, rows,
                   packed.weights);
     return y.get();
@@ -111,7 +113,8 @@ TEST_F(CudaProducts, AreSumsOfProducts) {
 }
 
 TEST_F(CudaProducts, GateTheSecondHalfByTheFirst) {
-  for (const Size& size : {Size{1, 128, 64}, Size{20, 384, 200}, Size{65, 640, 96}, Size{600, 256, 80}}) {
+  for (const Size& size :
+       {Size{1, 128, 64}, Size{20, 384, 200}, Size{65, 640, 96}, Size{600, 256, 80}}) {
     const auto packed = pack(size.out, size.in, 8);
     Numbers numbers(9);
     const auto x = numbers.many(std::size_t(size.rows) * std::size_t(size.in));
@@ -136,13 +139,22 @@ TEST_F(CudaProducts, GiveARowTheSameBitsWhateverIsBesideIt) {
     const auto x = Numbers(22).many(std::size_t(size.rows) * std::size_t(size.in));
     for (const Finish finish : {Finish::StoreFloat, Finish::Store}) {
       const auto all = run(*packed, DeviceMatrix(x, size.rows, size.in), finish, {});
-      for (const auto& [first, count] : {std::pair{0, 1}, {7, 1}, {3, 16}, {5, 31}, {100, 48},
-                                         {40, 64}, {9, 128}, {30, 180}, {50, 200}, {2, 370}, {1, 512}}) {
+      for (const auto& [first, count] : {std::pair{0, 1},
+                                         {7, 1},
+                                         {3, 16},
+                                         {5, 31},
+                                         {100, 48},
+                                         {40, 64},
+                                         {9, 128},
+                                         {30, 180},
+                                         {50, 200},
+                                         {2, 370},
+                                         {1, 512}}) {
         const auto begin = x.begin() + std::ptrdiff_t{first} * size.in;
         const std::vector<float> some(begin, begin + std::ptrdiff_t{count} * size.in);
         const auto alone = run(*packed, DeviceMatrix(some, count, size.in), finish, {});
-        EXPECT_TRUE(same_bits(alone, std::span(all).subspan(std::size_t(first * size.out),
-                                                            alone.size())))
+        EXPECT_TRUE(
+            same_bits(alone, std::span(all).subspan(std::size_t(first * size.out), alone.size())))
             << count << " rows from " << first << " of " << size.out << " x " << size.in;
       }
     }

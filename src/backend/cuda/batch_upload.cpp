@@ -19,8 +19,9 @@ std::size_t after(std::size_t place, std::size_t bytes) {
 }  // namespace
 
 void BatchUpload::make_room(std::size_t bytes) {
-  if (host_.bytes() > 0) return check(bytes <= kBytes ? cudaSuccess : cudaErrorInvalidValue,
-                                      "a step with too many rows and pages");
+  if (host_.bytes() > 0)
+    return check(bytes <= kBytes ? cudaSuccess : cudaErrorInvalidValue,
+                 "a step with too many rows and pages");
   host_ = PinnedMemory(kBytes);
   device_.want(kBytes, "the rows of a step");
 }

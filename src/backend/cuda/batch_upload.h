@@ -1,5 +1,5 @@
-// The arrays of a step on their way to the device: written to pinned memory, copied in one go. Where
-// an array lies depends on the rounded counts alone, so that graphs find it again.
+// The arrays of a step on their way to the device: written to pinned memory, copied in one go.
+// Where an array lies depends on the rounded counts alone, so that graphs find it again.
 #pragma once
 
 #include <span>

@@ -116,8 +116,8 @@ void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatr
   head_jobs(stream_, logits, rows.rows, stride_of(weight), weight.out, jobs_.as<DeviceJob>(), count,
             reinterpret_cast<const DeviceMix*>(jobs_.as<std::byte>() + job_bytes), kind,
             results_.as<DeviceResult>(), workspace_.data());
-  check(cudaMemcpyAsync(results_back_.data(), results_.data(), result_bytes,
-                        cudaMemcpyDeviceToHost, stream_),
+  check(cudaMemcpyAsync(results_back_.data(), results_.data(), result_bytes, cudaMemcpyDeviceToHost,
+                        stream_),
         "copying results");
   busy_ = true;
   wait();
@@ -136,9 +136,8 @@ void CudaOps::logits(std::span<float> out, Matrix x, const PackedMatrix& weight)
   end_of_graph();
   const float* logits = logits_on_device(x, weight);
   const std::size_t width = std::size_t(weight.out) * sizeof(float);
-  check(cudaMemcpy2DAsync(out.data(), width, logits,
-                          std::size_t(stride_of(weight)) * sizeof(float), width,
-                          std::size_t(x.rows), cudaMemcpyDeviceToHost, stream_),
+  check(cudaMemcpy2DAsync(out.data(), width, logits, std::size_t(stride_of(weight)) * sizeof(float),
+                          width, std::size_t(x.rows), cudaMemcpyDeviceToHost, stream_),
         "copying logits");
   busy_ = true;
   wait();

@@ -11,8 +11,8 @@ namespace {
 
 // Left free beside the cache: activations of a large step, logits, workspace.
 constexpr std::int64_t kReserve = std::int64_t{3} << 30;
-constexpr int kGraphRows = 512;     // steps with more rows are launched call by call
-constexpr int kContextStep = 256;   // contexts are rounded up to
+constexpr int kGraphRows = 512;    // steps with more rows are launched call by call
+constexpr int kContextStep = 256;  // contexts are rounded up to
 
 struct PackedOnDevice : PackedMatrix {
   DeviceMemory memory;
@@ -37,7 +37,8 @@ Weights weights_of(const PackedMatrix& matrix) {
   return static_cast<const PackedOnDevice&>(matrix).weights();
 }
 const float* values_of(const Vector* vector) {
-  return vector == nullptr ? nullptr : static_cast<const VectorOnDevice*>(vector)->memory.as<float>();
+  return vector == nullptr ? nullptr
+                           : static_cast<const VectorOnDevice*>(vector)->memory.as<float>();
 }
 const KvView& view_of(const KvStore& store) {
   return static_cast<const KvOnDevice&>(store).view;

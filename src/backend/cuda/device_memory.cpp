@@ -30,10 +30,11 @@ void DeviceMemory::want(std::size_t bytes, const char* what) {
   void* data = nullptr;
   if (cudaMalloc(&data, bytes) != cudaSuccess) {
     cudaGetLastError();
-    failed("the GPU has no {:.2f} GiB left for {} ({:.2f} GiB are free): use a smaller model, less "
-           "--cache-memory, or --device cpu",
-           static_cast<double>(bytes) / kGibibyte, what,
-           static_cast<double>(free_device_memory()) / kGibibyte);
+    failed(
+        "the GPU has no {:.2f} GiB left for {} ({:.2f} GiB are free): use a smaller model, less "
+        "--cache-memory, or --device cpu",
+        static_cast<double>(bytes) / kGibibyte, what,
+        static_cast<double>(free_device_memory()) / kGibibyte);
   }
   data_.reset(data);
   bytes_ = bytes;

@@ -88,10 +88,10 @@ void store_kv(cudaStream_t stream, const KvView& kv, int layer, Matrix k, Matrix
 // The three above in one launch: q and k are rotated in place, k and v stored.
 void rope_and_store(cudaStream_t stream, Matrix q, Matrix k, Matrix v, int heads,
                     const DeviceRope& rope, const KvView& kv, int layer, const DeviceBatch& batch);
-// `workspace`: attention_workspace() bytes, whose contents mean nothing between launches; enough for
-// any batch of no more rows and no longer a context. REQUIRES scale > 0, head_dim <= 256, and the
-// batch's arrays and the keys and values before DeviceSegment::position to be there when the step's
-// first kernel starts: they are read while the kernels before still run.
+// `workspace`: attention_workspace() bytes, whose contents mean nothing between launches; enough
+// for any batch of no more rows and no longer a context. REQUIRES scale > 0, head_dim <= 256, and
+// the batch's arrays and the keys and values before DeviceSegment::position to be there when the
+// step's first kernel starts: they are read while the kernels before still run.
 std::size_t attention_workspace(int rows, int heads, int head_dim, int longest_context);
 void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int layer, int heads,
                float scale, int window, const DeviceBatch& batch, void* workspace);
@@ -116,7 +116,7 @@ struct DeviceJob {
   int follows;  // >= 0: score the token that this job of the same launch draws
   float temperature, top_p;
   int top_k;
-  int vocab_limit;  // > 0: only ids below are drawn
+  int vocab_limit;       // > 0: only ids below are drawn
   int first_mix, mixes;  // of DeviceMix; 0 mixes: draw from `row`
   float plausibility;
   double uniform;  // of the job's key, made on the host

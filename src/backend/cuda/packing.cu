@@ -70,9 +70,12 @@ void pack_from(cudaStream_t stream, const Weights& weights, int first_out, int o
 void pack_rows(cudaStream_t stream, const Weights& weights, int first_out, int outs,
                const void* rows, Number number) {
   switch (number) {
-    case Number::F32: return pack_from<float>(stream, weights, first_out, outs, rows);
-    case Number::BF16: return pack_from<Bf16>(stream, weights, first_out, outs, rows);
-    case Number::F16: return pack_from<__half>(stream, weights, first_out, outs, rows);
+    case Number::F32:
+      return pack_from<float>(stream, weights, first_out, outs, rows);
+    case Number::BF16:
+      return pack_from<Bf16>(stream, weights, first_out, outs, rows);
+    case Number::F16:
+      return pack_from<__half>(stream, weights, first_out, outs, rows);
   }
 }
 

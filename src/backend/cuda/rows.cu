@@ -1,5 +1,5 @@
-// Operations on rows: norms, gates, lookups. One thread block per row (or per few heads of it); sums
-// are taken in float32 in an order that depends on the width alone.
+// Operations on rows: norms, gates, lookups. One thread block per row (or per few heads of it);
+// sums are taken in float32 in an order that depends on the width alone.
 #include <cstdint>
 
 #include "backend/cuda/kernels.h"

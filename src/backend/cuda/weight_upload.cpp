@@ -13,10 +13,14 @@ constexpr std::size_t kPieceBytes = std::size_t{32} << 20;
 
 Number number_of(DType dtype) {
   switch (dtype) {
-    case DType::F32: return Number::F32;
-    case DType::BF16: return Number::BF16;
-    case DType::F16: return Number::F16;
-    default: failed("weights of type {} are not supported", name_of(dtype));
+    case DType::F32:
+      return Number::F32;
+    case DType::BF16:
+      return Number::BF16;
+    case DType::F16:
+      return Number::F16;
+    default:
+      failed("weights of type {} are not supported", name_of(dtype));
   }
 }
 

@@ -1,5 +1,5 @@
-// Weights from the memory map to the device: two pieces of pinned memory take turns, so that reading
-// the file, copying and packing overlap.
+// Weights from the memory map to the device: two pieces of pinned memory take turns, so that
+// reading the file, copying and packing overlap.
 #pragma once
 
 #include "backend/cuda/device_memory.h"
