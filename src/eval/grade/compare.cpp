@@ -1,7 +1,6 @@
 #include "eval/grade/compare.h"
 
 #include <algorithm>
-#include <cctype>
 #include <map>
 #include <string>
 #include <vector>
@@ -9,7 +8,7 @@
 #include "base/error.h"
 #include "eval/grade/equality.h"
 #include "eval/grade/lexer.h"
-#include "eval/grade/parser.h"
+#include "eval/grade/readings.h"
 #include "eval/grade/real_set.h"
 #include "eval/grade/shape.h"
 #include "eval/grade/text_answer.h"
@@ -340,52 +339,6 @@ class Comparison {
   Budget& budget_;
   int depth_ = 0;
 };
-
-// The ways an answer may be read, the likeliest first.
-struct Readings {
-  std::optional<Tree> usual;          // 1,234 is one number
-  std::optional<Tree> as_list;        // 1,234 is two
-  std::optional<Tree> decimal_comma;  // 1,5 is one and a half
-};
-
-bool is_list(const std::optional<Tree>& tree) {
-  return tree && ((*tree)->kind == Kind::List || (*tree)->kind == Kind::Set);
-}
-
-// 0,111 and 1000,99 and 12,50 with a point for the comma; not 1,2, which is a list, nor 1,234.
-std::optional<std::string> with_point(const std::string& text) {
-  const std::size_t start = text.starts_with('-') ? 1 : 0, comma = text.find(',');
-  if (comma == text.npos || comma == start || comma + 1 == text.size()) return std::nullopt;
-  std::string point = text;
-  point[comma] = '.';
-  if (point.find_first_not_of("0123456789.", start) != point.npos ||
-      point.find('.') != point.rfind('.'))
-    return std::nullopt;
-  const std::size_t before = comma - start, behind = text.size() - comma - 1;
-  const bool sure = (before == 1 && text[start] == '0') || before > 3;
-  return sure || (behind > 1 && behind != 3) ? std::optional(point) : std::nullopt;
-}
-
-// "1,000" and "1,05": no list is written like that.
-bool is_padded(const std::string& text) {
-  for (std::size_t i = 0; i + 2 < text.size(); ++i)
-    if (text[i] == ',' && text[i + 1] == '0' &&
-        std::isdigit(static_cast<unsigned char>(text[i + 2])))
-      return true;
-  return false;
-}
-
-Readings read(const std::string& text) {
-  Readings r;
-  r.usual = parse(text, Commas::Thousands);
-  if (text.find(',') == text.npos) return r;
-  if (const auto point = with_point(text)) r.decimal_comma = parse(*point, Commas::List);
-  if (!is_padded(text))
-    r.as_list = parse(text, Commas::List);
-  else if (is_list(r.usual))
-    r.usual = std::nullopt;
-  return r;
-}
 
 bool is_decimal(const std::optional<Tree>& tree) {
   return tree && (*tree)->kind == Kind::Number && !(*tree)->name.empty();

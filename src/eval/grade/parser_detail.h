@@ -6,6 +6,8 @@
 
 namespace counterbeam::grade {
 
+bool plain_integer(const Token& token);  // digits alone
+
 class Parser {
  public:
   explicit Parser(std::vector<Token> tokens) : in_(std::move(tokens)) {}
