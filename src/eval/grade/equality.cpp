@@ -28,6 +28,7 @@ Outcome compare_at(Point point, Budget& budget, Difference&& difference) {
   const auto d_low = difference(low, scale_low);
   const auto d_high = difference(high, scale_high);
   if (!d_low || !d_high) return Outcome::Unknown;
+  if (d_high->re == 0 && d_high->im == 0) return Outcome::Same;
   const long e_high = exponent_of(*d_high), e_low = exponent_of(*d_low);
   if (e_high < scale_high - static_cast<long>(kHigh) + 40) return Outcome::Same;
   // Both values vanish: relative size says nothing, but the difference shrinks.

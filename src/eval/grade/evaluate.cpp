@@ -42,7 +42,7 @@ Complex Evaluator::atom(const std::string& text) {
   if (point_.draw == Point::Draw::Signed && (number % 2 == 0 || draw % 2))
     value = -value;  // all negative, then mixed
   if (point_.draw == Point::Draw::Wide) {
-    value *= 1 << 3 * (number % 4);
+    value *= 1 << 5 * (number % 4);
     const int kind = number / 4;  // positive, negative, mixed
     if (kind == 2) value = Integer(value) + (draw % 4 < 2 ? ratio(1, 64) : ratio(63, 64));
     if (kind == 1 || (kind == 2 && draw % 2)) value = -value;

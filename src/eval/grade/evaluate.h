@@ -17,8 +17,8 @@ struct Point {
   enum class Draw {
     Positive,  // in [0.5, 2.5)
     Signed,    // the same, of either sign
-    Wide,      // kWidePoints of them: from 0.5 to 1280, of either sign, some close to whole numbers
-    Whole,     // 2 to 31
+    Wide,   // kWidePoints of them: from 0.5 to 81,920, of either sign, some close to whole numbers
+    Whole,  // 2 to 31
   };
   int number = 0;
   Draw draw = Draw::Positive;
