@@ -7,8 +7,8 @@
 
 namespace counterbeam {
 
-// `bytes` split between pages and states; 0: what the back end allows of the memory that 64 sequences
-// of 4,096 tokens use.
+// `bytes` split between pages and states; 0: what the back end allows of the memory that 64
+// sequences of 4,096 tokens use.
 CacheNeed cache_size_within(std::int64_t bytes, const Ops& ops, const ModelConfig& config);
 
 // Tokens of the longest sequence that such a cache holds.
