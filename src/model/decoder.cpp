@@ -38,7 +38,6 @@ Mlp::Scratch Mlp::scratch(Ops& ops, const ModelConfig& config, int rows) {
 
 Mlp Mlp::load(Ops& ops, WeightSource& weights, const ModelConfig& config, int layer) {
   Mlp mlp;
-  mlp.intermediate = config.intermediate;
   mlp.gate_up = Linear::load(ops, weights,
                              {{layer_name(layer, "mlp.gate_proj"), config.intermediate},
                               {layer_name(layer, "mlp.up_proj"), config.intermediate}},

@@ -38,7 +38,6 @@ Matrix columns(const Ops& ops, Matrix m, int first, int count);
 struct Mlp {
   Linear gate_up;  // [2 * intermediate, hidden]
   Linear down;     // [hidden, intermediate]
-  int intermediate = 0;
 
   struct Scratch {
     Matrix gate_up;  // [rows, 2 * intermediate]

@@ -21,7 +21,7 @@ class BatchUpload {
 
  private:
   struct Places {
-    std::size_t ids, row_segment, row_position, segments, pages, end;
+    std::size_t row_segment, row_position, segments, pages;  // ids come first
   };
   void make_room(std::size_t bytes);
 
