@@ -182,6 +182,25 @@ TEST_F(CudaHead, DrawsFromAWholeVocabulary) {
   for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(logits, jobs[i], results[i]);
 }
 
+// Every way through the filter (few scores in a bin, ties down to the last digit, all of a bin, by
+// count and by mass) in few enough jobs that a tool which watches every access comes to an end.
+TEST_F(CudaHead, AFewCutsThroughSmallRankings) {
+  const Logits logits(6, 1100, 1100);
+  std::vector<HeadJob> jobs;
+  for (const int row : {0, 2, 3}) {
+    for (const Sampling& sampling :
+         {Sampling{1.0f, 0.9f, 0}, Sampling{1.0f, 1.0f, 20}, Sampling{0.6f, 0.5f, 700}}) {
+      HeadJob job;
+      job.row = row;
+      job.sampling = sampling;
+      job.key = {.seed = 8, .position = std::uint32_t(jobs.size())};
+      jobs.push_back(job);
+    }
+  }
+  const auto results = run(logits, jobs, 1);
+  for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(logits, jobs[i], results[i]);
+}
+
 // Of likeliest tokens that are all alike, those with the lowest ids are kept: no more, no fewer.
 TEST_F(CudaHead, CutsBetweenTies) {
   Logits logits(1, 2500, 2500);
