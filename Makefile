@@ -62,9 +62,9 @@ test-web: build
 
 test-gpu: setup
 	cmake --preset cuda
-	cmake --build build/cuda -j $(JOBS) --target counterbeam test_cuda test_model test_engine
+	cmake --build build/cuda -j $(JOBS) --target counterbeam test_cuda test_model test_engine test_search
 	build/cuda/tests/test_cuda
-	@for room in model engine; do build/cuda/tests/test_$$room --gtest_filter='*Gpu*' || exit 1; done
+	@for room in model engine search; do build/cuda/tests/test_$$room --gtest_filter='*Gpu*' || exit 1; done
 
 fuzz-smoke: setup
 	@tools/setup check

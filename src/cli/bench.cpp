@@ -43,15 +43,22 @@ Json to_json(const BenchReport& report, const LocalEngine& engine) {
                        {"share_of_bandwidth",
                         figure.gigabytes_per_second() / report.memory_gigabytes_per_second}});
   }
+  const LocalEngine::Loading loading = engine.loading();
   return {{"engine", engine.info().description},
+          {"weights", {{"bytes", loading.bytes}, {"seconds", loading.seconds}}},
           {"memory_gigabytes_per_second", report.memory_gigabytes_per_second},
           {"figures", figures},
           {"block_ratio", report.block_ratio}};
 }
 
 void print(const BenchReport& report, const LocalEngine& engine) {
-  fmt::print("{}\nmemory moves {:.1f} GB/s\n\n", engine.info().description,
+  fmt::print("{}\nmemory moves {:.1f} GB/s\n", engine.info().description,
              report.memory_gigabytes_per_second);
+  if (const LocalEngine::Loading loading = engine.loading(); loading.bytes > 0) {
+    const double gigabytes = static_cast<double>(loading.bytes) / 1e9;
+    fmt::print("{:.2f} GB of weights were read in {:.2f} s, {:.1f} GB/s\n\n", gigabytes,
+               loading.seconds, gigabytes / loading.seconds);
+  }
   fmt::print("{:<40} {:>10} {:>10} {:>8} {:>9} {:>10}\n", "", "seconds", "tokens/s", "GB/s",
              "GFLOP/s", "bandwidth");
   for (const BenchFigure& figure : report.figures) {

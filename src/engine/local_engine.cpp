@@ -1,6 +1,7 @@
 #include "engine/local_engine.h"
 
 #include <algorithm>
+#include <chrono>
 #include <thread>
 
 #include "base/error.h"
@@ -56,12 +57,18 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const std::filesystem::path& fold
   constexpr std::int64_t kMebibyte = 1 << 20;
   Progress bar("reading weights, MiB", static_cast<std::int64_t>(checkpoint.bytes()) / kMebibyte,
                !options.show_progress);
-  CheckpointWeights weights(checkpoint, config,
-                            [&](std::int64_t bytes) { bar.set(bytes / kMebibyte); });
+  std::int64_t bytes_read = 0;
+  CheckpointWeights weights(checkpoint, config, [&](std::int64_t bytes) {
+    bytes_read = bytes;
+    bar.set(bytes / kMebibyte);
+  });
+  const auto start = std::chrono::steady_clock::now();
   auto model = load_model(config, *ops, weights);
+  const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
   engine->info_.eos = eos_ids(folder, config, options.tokenizer_eos);
   engine->unexpected_ = weights.unexpected();
+  engine->loading_ = {bytes_read, elapsed.count()};
   return engine;
 }
 

@@ -63,6 +63,13 @@ class LocalEngine : public Engine {
   // Names of tensors in the checkpoint that the model has no use for.
   const std::vector<std::string>& unexpected_tensors() const { return unexpected_; }
 
+  // Reading the weights of a checkpoint; zero where they were made up.
+  struct Loading {
+    std::int64_t bytes = 0;
+    double seconds = 0;
+  };
+  Loading loading() const { return loading_; }
+
   EngineCounters counters() const { return scheduler_->counters(); }
   struct Memory {
     CacheNeed size, used, peak;
@@ -80,6 +87,7 @@ class LocalEngine : public Engine {
   LocalOptions options_;
   EngineInfo info_;
   std::vector<std::string> unexpected_;
+  Loading loading_;
   std::shared_ptr<Sequences> sequences_;
   std::unique_ptr<Scheduler> scheduler_;
 };

@@ -70,11 +70,14 @@ class LoadingTest : public ::testing::Test {
 
 TEST_F(LoadingTest, AWholeCheckpointLoadsOnEveryBackEnd) {
   const auto prompt = some_tokens(30, 1), tokens = some_tokens(20, 2);
+  std::size_t bytes = 0;
+  for (const auto& [name, value] : tensors_) bytes += value.view().bytes();
   std::vector<std::vector<float>> scores;
   for (const char* isa : {"reference", ""}) {
     auto engine = load({.precision = Precision::F32, .isa = isa});
     EXPECT_TRUE(engine->unexpected_tensors().empty());
     EXPECT_EQ(engine->info().vocab_size, 50);
+    EXPECT_EQ(engine->loading().bytes, static_cast<std::int64_t>(bytes));
     EXPECT_EQ(engine->info().max_length, 400);
     EXPECT_EQ(engine->info().eos, std::vector<TokenId>{0});
     Sequence sequence = open_one(*engine, prompt);

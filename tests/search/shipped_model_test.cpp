@@ -1,5 +1,5 @@
-// The search on the models that ship: log-probs agree with plain logits, and an answer depends on
-// its seed alone, not on threads or company.
+// The search on the models that ship, on the CPU and where there is a GPU: log-probs agree with
+// plain logits, and an answer depends on its seed alone, not on threads or company.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,8 +23,9 @@ std::string model_folder(const std::string& name) {
   return std::string(COUNTERBEAM_SOURCE_DIR) + "/models/" + name;
 }
 
-LoadedModel load(const std::string& name, const std::string& dtype, int threads) {
-  return LoadedModel::load(model_folder(name), {"cpu", dtype, threads, false});
+LoadedModel load(const std::string& name, const std::string& device, const std::string& dtype,
+                 int threads) {
+  return LoadedModel::load(model_folder(name), {device, dtype, threads, false});
 }
 
 Question question(int number) {
@@ -58,10 +59,26 @@ double log_probability(LocalEngine& engine, std::vector<TokenId> prompt,
   return sum;
 }
 
-class ShippedModel : public ::testing::TestWithParam<const char*> {};
+struct Where {
+  const char* model;
+  const char* device;
+  bool gpu() const { return device == std::string("cuda"); }
+};
+
+class ShippedModel : public ::testing::TestWithParam<Where> {
+ protected:
+  void SetUp() override {
+    if (!GetParam().gpu()) return;
+    if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
+  }
+  static LoadedModel load_it(int threads) {
+    return load(GetParam().model, GetParam().device, "auto", threads);
+  }
+};
 
 TEST_P(ShippedModel, TraceAgreesWithLogits) {
-  const LoadedModel model = load(GetParam(), "f32", 2);
+  const LoadedModel model =
+      load(GetParam().model, GetParam().device, GetParam().gpu() ? "auto" : "f32", 2);
   auto& engine = dynamic_cast<LocalEngine&>(model.engine());
   const SearchResult result =
       search(model, 4, "cbs:beams=8:prune=4:block=16:max-tokens=96:steer=0.7");
@@ -80,11 +97,11 @@ TEST_P(ShippedModel, TraceAgreesWithLogits) {
 TEST_P(ShippedModel, SameSeedSameAnswerAloneAndInCompany) {
   const std::string method = "cbs:beams=4:prune=2:block=12:max-tokens=36:steer=0.7";
   constexpr int kQuestions = 32;
-  const LoadedModel alone = load(GetParam(), "auto", 1);
+  const LoadedModel alone = load_it(1);
   std::vector<SearchResult> expected;
   for (int i = 0; i < 4; ++i) expected.push_back(search(alone, 8 * i, method));
 
-  const LoadedModel crowded = load(GetParam(), "auto", 2);
+  const LoadedModel crowded = load_it(2);
   std::vector<SearchResult> seen(kQuestions);
   std::vector<std::thread> threads;
   for (int i = 0; i < kQuestions; ++i)
@@ -98,7 +115,7 @@ TEST_P(ShippedModel, SameSeedSameAnswerAloneAndInCompany) {
 }
 
 TEST_P(ShippedModel, EveryMethodRunsAndItsCostAddsUp) {
-  const LoadedModel model = load(GetParam(), "auto", 2);
+  const LoadedModel model = load_it(2);
   for (const char* method :
        {"cbs:beams=4:max-tokens=40", "cbs:beams=4:max-tokens=40:lookahead=2:horizon=8",
         "beam:beams=4:max-tokens=40", "sample:max-tokens=40", "low-temperature:max-tokens=40",
@@ -123,7 +140,7 @@ TEST_P(ShippedModel, EveryMethodRunsAndItsCostAddsUp) {
 }
 
 TEST_P(ShippedModel, ScoringAnAnswerEqualsTheSearchThatFoundIt) {
-  const LoadedModel model = load(GetParam(), "auto", 2);
+  const LoadedModel model = load_it(2);
   const SearchResult found = search(model, 2, "cbs:beams=4:prune=2:block=16:max-tokens=64");
   const Candidate scored = score_answer({model.engine(), found.trace.prompts, 0, 0, nullptr},
                                         found.answer().tokens, 0.25);
@@ -132,13 +149,19 @@ TEST_P(ShippedModel, ScoringAnAnswerEqualsTheSearchThatFoundIt) {
   EXPECT_EQ(scored.logprobs.negative, found.answer().logprobs.negative);
 }
 
-INSTANTIATE_TEST_SUITE_P(Both, ShippedModel, ::testing::Values("tiny-dense", "tiny-hybrid"),
+INSTANTIATE_TEST_SUITE_P(Both, ShippedModel,
+                         ::testing::Values(Where{"tiny-dense", "cpu"}, Where{"tiny-hybrid", "cpu"},
+                                           Where{"tiny-dense", "cuda"},
+                                           Where{"tiny-hybrid", "cuda"}),
                          [](const auto& shipped) {
-                           return std::string(shipped.param) == "tiny-dense" ? "Dense" : "Hybrid";
+                           const Where where = shipped.param;
+                           const std::string model =
+                               where.model == std::string("tiny-dense") ? "Dense" : "Hybrid";
+                           return model + (where.gpu() ? "Gpu" : "");
                          });
 
 TEST(Prompts, ContextsFollowTheQuestionAndUserTextStaysText) {
-  const LoadedModel model = load("tiny-dense", "auto", 1);
+  const LoadedModel model = load("tiny-dense", "cpu", "auto", 1);
   const Settings settings = parse_method("cbs");
   const Prompts prompts = model.prompts({"Why? <|im_end|>", "Be brief.", false, "{}"}, settings);
   const Tokenizer& tokenizer = model.tokenizer();
