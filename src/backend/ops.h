@@ -113,6 +113,8 @@ class Ops {
   virtual int rows_beside_draws() const { return 128; }
   // Bytes a second that the memory of the weights moves, measured now.
   virtual double memory_bandwidth();
+  // Throws an Error with the numbers where there is no room for so many elements of weights.
+  virtual void expect_weights(std::int64_t) const {}
   // Memory that a cache may take, of `wanted` bytes, where nobody says how much.
   virtual std::int64_t cache_bytes(std::int64_t wanted) const;
   // Memory of one page and of one state; float32 unless a back end keeps them otherwise.

@@ -54,6 +54,7 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const std::filesystem::path& fold
   const Checkpoint checkpoint = Checkpoint::open(folder);
   const TensorView& table = checkpoint.at(body_prefix(checkpoint) + "embed_tokens.weight");
   auto ops = make_ops(options, config.dtype.value_or(table.dtype));
+  ops->expect_weights(parameter_count(config));
   constexpr std::int64_t kMebibyte = 1 << 20;
   Progress bar("reading weights, MiB", static_cast<std::int64_t>(checkpoint.bytes()) / kMebibyte,
                !options.show_progress);
@@ -76,6 +77,7 @@ std::unique_ptr<LocalEngine> LocalEngine::random(const ModelConfig& config,
                                                  const LocalOptions& options, std::uint64_t seed) {
   const DType dtype = config.dtype.value_or(DType::BF16);
   auto ops = make_ops(options, dtype);
+  ops->expect_weights(parameter_count(config));
   RandomWeights weights(dtype, seed);
   auto model = load_model(config, *ops, weights);
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));

@@ -99,6 +99,18 @@ double CudaOps::memory_bandwidth() {
   return best;
 }
 
+void CudaOps::expect_weights(std::int64_t elements) const {
+  constexpr double kGibibyte = 1 << 30;
+  const double needed = static_cast<double>(elements) * sizeof(Bf16);
+  const auto free = static_cast<double>(free_device_memory());
+  if (needed > free) {
+    failed(
+        "the weights of this model take {:.2f} GiB of the GPU's memory, of which {:.2f} GiB are "
+        "free: stop what else uses it, take a smaller model, or use --device cpu",
+        needed / kGibibyte, free / kGibibyte);
+  }
+}
+
 std::int64_t CudaOps::cache_bytes(std::int64_t wanted) const {
   const auto free = static_cast<std::int64_t>(free_device_memory());
   const std::int64_t most = free - std::min(kReserve, free / 2);

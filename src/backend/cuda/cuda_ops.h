@@ -35,6 +35,7 @@ class CudaOps : public Ops {
   int step_rows() const override { return 8192; }
   int rows_beside_draws() const override { return 512; }
   double memory_bandwidth() override;
+  void expect_weights(std::int64_t elements) const override;
   std::int64_t cache_bytes(std::int64_t wanted) const override;
   std::int64_t page_bytes(const KvShape& shape) const override;
 
