@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "backend/cuda/launch.h"
 #include "base/error.h"
@@ -10,6 +11,8 @@ namespace counterbeam::cuda {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{32} << 20;
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;  // by one thread at a time
+constexpr unsigned kMostReaders = 16;
 
 Number number_of(DType dtype) {
   switch (dtype) {
@@ -33,6 +36,16 @@ void WeightUpload::prepare() {
     piece.device.want(kPieceBytes, "reading weights");
     check(cudaEventCreateWithFlags(&piece.sent, cudaEventDisableTiming), "making an event");
   }
+  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
+  readers_ = std::make_unique<ThreadPool>(static_cast<int>(std::min(cores, kMostReaders)));
+}
+
+void WeightUpload::fill(std::byte* to, const std::byte* from, std::size_t bytes) {
+  const auto reads = static_cast<int>((bytes + kReadBytes - 1) / kReadBytes);
+  readers_->each(reads, [&](int i, int) {
+    const std::size_t first = std::size_t(i) * kReadBytes;
+    std::memcpy(to + first, from + first, std::min(kReadBytes, bytes - first));
+  });
 }
 
 void WeightUpload::pack(cudaStream_t stream, const Weights& weights,
@@ -50,7 +63,7 @@ void WeightUpload::pack(cudaStream_t stream, const Weights& weights,
       turn_ = 1 - turn_;
       check(cudaEventSynchronize(piece.sent), "waiting for a copy");
       const std::size_t bytes = std::size_t(rows) * row_bytes;
-      std::memcpy(piece.host.data(), part.data + std::size_t(first) * row_bytes, bytes);
+      fill(piece.host.data(), part.data + std::size_t(first) * row_bytes, bytes);
       check(cudaMemcpyAsync(piece.device.data(), piece.host.data(), bytes, cudaMemcpyHostToDevice,
                             stream),
             "copying weights");

@@ -1,9 +1,13 @@
-// Weights from the memory map to the device: two pieces of pinned memory take turns, so that
-// reading the file, copying and packing overlap.
+// Weights from the memory map to the device: pieces of pinned memory take turns, so that reading
+// the file, copying and packing overlap. A piece is filled by several threads: one alone, which
+// waits for every page that it touches, is far slower than the file and the copy.
 #pragma once
+
+#include <memory>
 
 #include "backend/cuda/device_memory.h"
 #include "backend/cuda/products.h"
+#include "base/thread_pool.h"
 #include "tensor/tensor.h"
 
 namespace counterbeam::cuda {
@@ -20,9 +24,11 @@ class WeightUpload {
     cudaEvent_t sent = nullptr;
   };
   void prepare();
+  void fill(std::byte* to, const std::byte* from, std::size_t bytes);
 
   Piece pieces_[2];
   int turn_ = 0;
+  std::unique_ptr<ThreadPool> readers_;
 };
 
 }  // namespace counterbeam::cuda
