@@ -19,7 +19,7 @@ TEST_P(CpuProducts, MatchTheReferenceAtOddSizes) {
       const auto biases = numbers.many(std::size_t(out));
       const auto w = pack(*ops, weights, out, in), v = pack(*reference, weights, out, in);
       const auto b = upload(*ops, biases), c = upload(*reference, biases);
-      for (const int rows : {1, 2, 5, 12, 13, 33}) {
+      for (const int rows : {1, 2, 5, 12, 13, 33, 48}) {
         const auto inputs = numbers.many(std::size_t(rows) * std::size_t(in));
         const auto before = numbers.many(std::size_t(rows) * std::size_t(out));
         begin_rows(*ops, rows);
@@ -126,7 +126,7 @@ TEST_P(CpuProducts, GatedProductsAreTheirParts) {
     const int in = 90;
     const auto w = pack(*ops, numbers.many(std::size_t(2 * inner) * in), 2 * inner, in);
     const auto b = upload(*ops, numbers.many(std::size_t(2 * inner)));
-    for (const int rows : {1, 33, 300, 1100}) {
+    for (const int rows : {1, 33, 48, 300, 1100}) {
       const auto inputs = numbers.many(std::size_t(rows) * in);
       begin_rows(*ops, rows);
       const Matrix x = put(*ops, inputs, rows, in), both = ops->matrix(rows, 2 * inner);

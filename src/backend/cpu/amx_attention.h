@@ -44,12 +44,18 @@ class AmxAttention {
         scores_ + tiles * kPages * 2 * kTileFloats);
     sums_ = scores_ + tiles * kPages * 3 * kTileFloats;  // [tile][column tile][row][16]
     values_ = sums_ + tiles * steps_ * 2 * kTileFloats;  // a page whose tokens are not all there
-    for (int r = 0; r < kRows; ++r) {
-      const int row = first + (r < count ? r : 0), token = row / head.group;
-      rows_[r].query = head.queries + token * head.query_stride + row % head.group * head.width;
-      rows_[r].out = head.out + token * head.out_stride + row % head.group * head.width;
+    int token = first / head.group, member = first % head.group;
+    for (int r = 0; r < count; ++r) {
+      rows_[r].query = head.queries + token * head.query_stride + member * head.width;
+      rows_[r].out = head.out + token * head.out_stride + member * head.width;
       rows_[r].first = head.first_seen(token);
       rows_[r].last = head.last_seen(token);
+      if (++member == head.group) {
+        member = 0;
+        ++token;
+      }
+    }
+    for (int r = 0; r < tiles * kTileRows; ++r) {
       top_[r] = kNever;
       total_[r] = 0;
     }
@@ -73,27 +79,38 @@ class AmxAttention {
     }
   }
 
-  const char* keys(int page) const {
-    return reinterpret_cast<const char*>(head_.store) +
-           static_cast<std::ptrdiff_t>(head_.pages[page]) * head_.page_bytes;
+  static const char* keys_of(const AttentionHead& head, int page) {
+    return reinterpret_cast<const char*>(head.store) +
+           static_cast<std::ptrdiff_t>(head.pages[page]) * head.page_bytes;
   }
+  const char* keys(int page) const { return keys_of(head_, page); }
 
-  // The keys, or the values, of a page.
-  void fetch(const char* at) const {
-    for (int line = 0; line < steps_ * kPanel; ++line) __builtin_prefetch(at + line * 64, 0, 2);
+  // The keys and values of up to kPages pages from `page` on, of this head or the next.
+  void fetch(const AttentionHead& head, int page) const {
+    const int pages = (head.last_seen(head.tokens - 1) + kPanel - 1) / kPanel;
+    for (int i = page; i < pages && i < page + kPages; ++i) {
+      const char* at = keys_of(head, i);
+      if (&head != &head_ && i * kPanel < head_.position && at == keys(i)) continue;  // shared
+      for (int line = 0; line < 2 * steps_ * kPanel; ++line)
+        __builtin_prefetch(at + line * 64, 0, 2);
+    }
+  }
+  static int first_page(const AttentionHead& head) {
+    return head.first_seen(0) / kPanel / kPages * kPages;
   }
 
   template <int Q>
   void attend() {
     const int last = rows_[count_ - 1].last, pages = (last + kPanel - 1) / kPanel;
+    // One token finds its pages in memory; many share them, in the cache.
+    const bool alone = head_.tokens == 1;
     for (int page = rows_[0].first / kPanel / kPages * kPages; page < pages; page += kPages) {
       const int count = pages - page < kPages ? pages - page : kPages;
       settled();
-      // One token finds its pages in memory; many share them, in the cache.
-      const bool alone = head_.tokens == 1;
-      for (int i = 0; i < count && alone; ++i) fetch(keys(page + i) + steps_ * kPanelStepBytes);
       for (int i = 0; i < count; ++i) score<Q>(keys(page + i), i);
-      for (int i = page + kPages; i < pages && i < page + 2 * kPages && alone; ++i) fetch(keys(i));
+      if (alone && page + kPages < pages) fetch(head_, page + kPages);
+      if (alone && page + kPages >= pages && head_.next)
+        fetch(*head_.next, first_page(*head_.next));
       softmax<Q>(page * kPanel, count);
       mix<Q>(page, count, last);
     }

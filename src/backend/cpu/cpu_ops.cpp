@@ -48,11 +48,11 @@ std::string CpuOps::name() const {
                      pool_.threads() == 1 ? "" : "s");
 }
 
-// Where reading the weights still takes as long as multiplying by them (docs/performance.md). On
-// AMX that is one block of rows: a second pass over a panel does not hide behind memory.
+// Where reading the weights still takes about as long as multiplying by them (docs/performance.md).
+// On AMX that is what one pass over a panel takes; a second one does not hide behind memory.
 int CpuOps::cheap_rows() const {
   if (precision_ == Precision::F32) return isa_ >= Isa::Avx512 ? 12 : 4;
-  return isa_ == Isa::Amx ? 16 : isa_ == Isa::Avx512Bf16 ? 12 : 4;
+  return isa_ == Isa::Amx ? 48 : isa_ == Isa::Avx512Bf16 ? 12 : 4;
 }
 
 std::int64_t CpuOps::page_bytes(const KvShape& shape) const {

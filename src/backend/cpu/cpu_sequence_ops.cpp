@@ -64,7 +64,8 @@ void CpuOps::rope(Matrix x, int heads, const Rope& rope) {
 }
 
 void CpuOps::store_kv(KvStore& store, int layer, Matrix k, Matrix v) {
-  for_rows(k.rows, 2 * k.width, [&](int r) {
+  constexpr int kScattered = 8;  // number by number, not by vectors
+  for_rows(k.rows, kScattered * 2 * k.width, [&](int r) {
     const int position = row_position_[r];
     cpu(store).put(layer, row_segment_[r]->pages[position / kPageTokens], position % kPageTokens,
                    rows_of(k).row(r), rows_of(v).row(r));
@@ -87,9 +88,8 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
     for (int i = 0; i < segment.rows; i += most)
       runs.push_back({segment.first_row + i, std::min(most, segment.rows - i)});
   }
-  const int count = static_cast<int>(runs.size());
-  // Rows of one key head follow each other: beams share pages, which then are in the cache.
-  pool_.each(count * kv.shape().heads, [&](int item, int worker) {
+  const int count = static_cast<int>(runs.size()), items = count * kv.shape().heads;
+  const auto job_of = [&](int item) {
     const int head = item / count;
     const auto [r, tokens] = runs[item % count];
     AttentionHead job;
@@ -106,7 +106,18 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
     job.group = group;
     job.width = width;
     job.scale = scale;
-    attend(job, scratch(worker, std::size_t(attention_scratch(group, width))));
+    return job;
+  };
+  // Rows of one key head follow each other: beams share pages, which then are in the cache.
+  pool_.split(items, 1, [&](int begin, int end, int worker) {
+    float* space = scratch(worker, std::size_t(attention_scratch(group, width)));
+    AttentionHead job = job_of(begin);
+    for (int item = begin; item < end; ++item) {
+      const AttentionHead next = item + 1 < items ? job_of(item + 1) : AttentionHead{};
+      job.next = item + 1 < items ? &next : nullptr;
+      attend(job, space);
+      job = next;
+    }
   });
 }
 

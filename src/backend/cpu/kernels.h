@@ -65,6 +65,7 @@ struct AttentionHead {
   int group = 0;
   int width = 0;  // of a head
   float scale = 0;
+  const AttentionHead* next = nullptr;  // what is likely asked for after this, if known
 
   // Tokens [first_seen, last_seen) are seen by token `token` of these.
   int last_seen(int token) const { return position + token + 1; }

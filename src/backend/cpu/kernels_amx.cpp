@@ -83,15 +83,18 @@ class Walk {
   int from_ = 0;
 };
 
-// Weights that are asked of memory, into the second-level cache, some lines with every step.
+// Weights that are asked of memory, into the second-level cache. A few lines are asked for between
+// any two tile instructions: many at once would hold up the loads behind them.
 struct Fetch {
   const char* at = nullptr;
   const char* end = nullptr;
   const char* then = nullptr;  // goes on here
-  int lines = 0;
+  int lines = 0;               // at a time
 
-  void step() {
-    for (int line = 0; line < lines; ++line, at += 64) __builtin_prefetch(at, 0, 2);
+  void ask(int count) {
+    for (int line = 0; line < count; ++line, at += 64) __builtin_prefetch(at, 0, 2);
+  }
+  void turn() {
     if (at < end) return;
     if (then) {
       at = then;
@@ -124,48 +127,108 @@ void end_sums(const Product& p, const float* sums, int block, int column) {
     S::store_part(out_of(p, block * kTileRows + r, column), left, S::load(sums + r * S::kWidth));
 }
 
-// Where the four tiles of sums are, or two: the first, how far apart its rows, and the others.
+// Where the tiles of sums are, two to a block of rows: the first, how far apart its rows, and the
+// others.
 struct SumPlace {
   float* at;
   std::ptrdiff_t row_bytes, right, below;
 };
-template <bool kPair>
+template <int kBlocks>
 void load_sums(const SumPlace& place) {
   _tile_loadd(0, place.at, place.row_bytes);
   _tile_loadd(1, place.at + place.right, place.row_bytes);
-  if constexpr (kPair) {
+  if constexpr (kBlocks > 1) {
     _tile_loadd(2, place.at + place.below, place.row_bytes);
     _tile_loadd(3, place.at + place.below + place.right, place.row_bytes);
   }
+  if constexpr (kBlocks > 2) {
+    _tile_loadd(4, place.at + 2 * place.below, place.row_bytes);
+    _tile_loadd(5, place.at + 2 * place.below + place.right, place.row_bytes);
+  }
 }
-template <bool kPair>
+template <int kBlocks>
 void zero_sums() {
   _tile_zero(0);
   _tile_zero(1);
-  if constexpr (kPair) {
+  if constexpr (kBlocks > 1) {
     _tile_zero(2);
     _tile_zero(3);
   }
+  if constexpr (kBlocks > 2) {
+    _tile_zero(4);
+    _tile_zero(5);
+  }
 }
-template <bool kPair>
+template <int kBlocks>
 void store_sums(const SumPlace& place) {
   _tile_stored(0, place.at, place.row_bytes);
   _tile_stored(1, place.at + place.right, place.row_bytes);
-  if constexpr (kPair) {
+  if constexpr (kBlocks > 1) {
     _tile_stored(2, place.at + place.below, place.row_bytes);
     _tile_stored(3, place.at + place.below + place.right, place.row_bytes);
   }
+  if constexpr (kBlocks > 2) {
+    _tile_stored(4, place.at + 2 * place.below, place.row_bytes);
+    _tile_stored(5, place.at + 2 * place.below + place.right, place.row_bytes);
+  }
 }
 
-// A part of the depth for one panel and one block of rows (kPair false) or two. Tiles 0 to 3 hold
-// the sums, 4 and 5 the inputs, 6 and 7 the weights.
-template <bool kPair>
+// kTileDepth inputs of one to three blocks of rows: a, and the next blocks `block_bytes` behind it.
+// Tiles 0 to 5 hold the sums, 6 and 7 the weights and the inputs; up to two blocks keep two tiles
+// of each, so that nothing is loaded twice. kOnce: this is the only pass over the weights, which
+// asks for as many lines as it uses.
+template <int kBlocks, bool kOnce>
+void multiply_step(const char* a, std::ptrdiff_t block_bytes, const char* w, Fetch& fetch) {
+  constexpr int kSlots = kBlocks == 1 ? 3 : kBlocks == 2 ? 4 : 7;
+  const auto ask = [&](int slot) {
+    constexpr int kLines = kPanelStepBytes / 64;
+    fetch.ask(kOnce ? kLines * (slot + 1) / kSlots - kLines * slot / kSlots : fetch.lines);
+  };
+  _tile_loadd(6, w, kPanelStride);
+  ask(0);
+  if constexpr (kBlocks < 3) {
+    _tile_loadd(4, a, 64);
+    _tile_dpbf16ps(0, 4, 6);
+    ask(1);
+    _tile_loadd(7, w + 64, kPanelStride);
+    _tile_dpbf16ps(1, 4, 7);
+    ask(2);
+    if constexpr (kBlocks == 2) {
+      _tile_loadd(5, a + block_bytes, 64);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+      ask(3);
+    }
+  } else {
+    _tile_loadd(7, a, 64);
+    _tile_dpbf16ps(0, 7, 6);
+    ask(1);
+    _tile_loadd(7, a + block_bytes, 64);
+    _tile_dpbf16ps(2, 7, 6);
+    ask(2);
+    _tile_loadd(7, a + 2 * block_bytes, 64);
+    _tile_dpbf16ps(4, 7, 6);
+    ask(3);
+    _tile_loadd(6, w + 64, kPanelStride);
+    _tile_dpbf16ps(5, 7, 6);
+    ask(4);
+    _tile_loadd(7, a + block_bytes, 64);
+    _tile_dpbf16ps(3, 7, 6);
+    ask(5);
+    _tile_loadd(7, a, 64);
+    _tile_dpbf16ps(1, 7, 6);
+    ask(6);
+  }
+  fetch.turn();
+}
+
+// A part of the depth for one panel and one to three blocks of rows.
+template <int kBlocks, bool kOnce>
 void multiply_blocks(const Product& p, int panel, int block, int from, int until, const char* w,
                      Fetch& fetch) {
-  constexpr int kBlocks = kPair ? 2 : 1;
   const auto* a = static_cast<const char*>(p.inputs) +
                   (static_cast<std::ptrdiff_t>(block) * p.depth + from) * kTileRows * 2;
-  const char* b = a + static_cast<std::ptrdiff_t>(p.depth) * kTileRows * 2;
+  const std::ptrdiff_t block_bytes = static_cast<std::ptrdiff_t>(p.depth) * kTileRows * 2;
   const int column = panel * kPanel;
   const bool whole = (block + kBlocks) * kTileRows <= p.rows && column + kPanel <= p.columns;
   const bool made = !whole || (p.bias && from == 0);
@@ -179,52 +242,42 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
     settled();
   }
   if (made || p.add || from > 0) {
-    load_sums<kPair>(made ? beside : straight);
+    load_sums<kBlocks>(made ? beside : straight);
   } else {
-    zero_sums<kPair>();
+    zero_sums<kBlocks>();
   }
-  for (int k = from; k < until; k += kTileDepth) {
-    fetch.step();
-    _tile_loadd(6, w, kPanelStride);
-    _tile_loadd(4, a, 64);
-    _tile_dpbf16ps(0, 4, 6);
-    _tile_loadd(7, w + 64, kPanelStride);
-    _tile_dpbf16ps(1, 4, 7);
-    if constexpr (kPair) {
-      _tile_loadd(5, b, 64);
-      _tile_dpbf16ps(2, 5, 6);
-      _tile_dpbf16ps(3, 5, 7);
-    }
-    a += kTileBytes;
-    b += kTileBytes;
-    w += kPanelStepBytes;
-  }
-  store_sums<kPair>(whole ? straight : beside);
+  for (int k = from; k < until; k += kTileDepth, a += kTileBytes, w += kPanelStepBytes)
+    multiply_step<kBlocks, kOnce>(a, block_bytes, w, fetch);
+  store_sums<kBlocks>(whole ? straight : beside);
   if (whole) return;
   for (int tile = 0; tile < 2 * kBlocks; ++tile)
     end_sums(p, sums[tile], block + tile / 2, column + tile % 2 * 16);
 }
 
-void multiply(const Product& p, int first_panel, int last_panel) {
-  const Tiles tiles;
+// One pass over the weights, for few rows: asks for its own stream a little ahead.
+template <int kBlocks>
+void multiply_once(const Product& p, Walk walk, const char* end) {
+  constexpr int kAhead = 32768;
+  const char* next = static_cast<const char*>(p.next_weights);
+  Fetch fetch{walk.weights() + kAhead, next ? end : end + (1 << 30), next};
+  for (; !walk.done(); walk.advance())
+    multiply_blocks<kBlocks, true>(p, walk.panel(), 0, 0, p.depth, walk.weights(), fetch);
+}
+
+// Two blocks of rows at a time: the next weights arrive while these are multiplied.
+void multiply_pairs(const Product& p, Walk walk, const char* end) {
+  constexpr int kAhead = 8192, kStepLines = kPanelStepBytes / 64, kSlots = 4;
   const int all = blocks(p.rows), passes = (all + 1) / 2;
-  constexpr int kNear = 8192, kStepLines = kPanelStepBytes / 64;
-  Walk walk(p, first_panel, last_panel);
-  const char* end =
-      walk.weights() + static_cast<std::ptrdiff_t>(last_panel - first_panel) * p.depth * kPanel * 2;
   const char* next = p.next_weights ? static_cast<const char*>(p.next_weights) : end;
-  // One pass reads its own stream a little ahead. With more, the next weights arrive meanwhile.
-  Fetch near{walk.weights() + kNear, end, next, kStepLines};
+  Fetch near{walk.weights() + kAhead, end, next, kStepLines / kSlots};
   for (bool first = true; !walk.done(); first = false) {
     const Walk now = walk;
     walk.advance();
     Fetch ahead;
-    if (passes > 1) {
-      const int fetching = least(first ? passes - 1 : passes, 8);
-      ahead.at = walk.done() ? next : walk.weights();
-      ahead.end = ahead.at + static_cast<std::ptrdiff_t>(now.steps()) * kPanelStepBytes;
-      ahead.lines = (kStepLines + fetching - 1) / fetching;
-    }
+    ahead.at = walk.done() ? next : walk.weights();
+    ahead.end = ahead.at + static_cast<std::ptrdiff_t>(now.steps()) * kPanelStepBytes;
+    const int asked = kSlots * least(passes, 8);
+    ahead.lines = (kStepLines + asked - 1) / asked;
     for (int block = 0; block < all; block += 2) {
       const int last_row = least(block + 2, all) * kTileRows;
       int until = now.until();
@@ -233,11 +286,24 @@ void multiply(const Product& p, int first_panel, int last_panel) {
         if (now.from() > 0) continue;
         until = p.depth;
       }
-      Fetch& fetch = passes == 1 || (first && block == 0) ? near : ahead;
-      const auto work = block + 1 < all ? multiply_blocks<true> : multiply_blocks<false>;
-      work(p, now.panel(), block, now.from(), until, now.weights(), fetch);
+      const auto work = block + 1 < all ? multiply_blocks<2, false> : multiply_blocks<1, false>;
+      work(p, now.panel(), block, now.from(), until, now.weights(),
+           first && block == 0 ? near : ahead);
     }
   }
+}
+
+void multiply(const Product& p, int first_panel, int last_panel) {
+  const Tiles tiles;
+  const Walk walk(p, first_panel, last_panel);
+  const char* end =
+      walk.weights() + static_cast<std::ptrdiff_t>(last_panel - first_panel) * p.depth * kPanel * 2;
+  const int all = blocks(p.rows);
+  const auto work = all > 3 || !walk.one_part() ? multiply_pairs
+                    : all == 3                  ? multiply_once<3>
+                    : all == 2                  ? multiply_once<2>
+                                                : multiply_once<1>;
+  work(p, walk, end);
 }
 
 constexpr Kernels table() {
