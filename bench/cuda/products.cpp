@@ -1,6 +1,6 @@
 // The products of a decoding step, of scoring and of prefill on the device: time, bytes of weights
 // a second, operations a second. Weights take turns, so that none is in the second-level cache.
-//   bench_cuda_products [HIDDEN INTERMEDIATE QKV]
+//   bench_cuda_products [HIDDEN INTERMEDIATE QKV [ROWS...]]
 #include "backend/cuda/products.h"
 
 #include <cuda_runtime_api.h>
@@ -41,7 +41,7 @@ double microseconds(cudaStream_t stream, int count, const Launch& launch_one) {
   return best;
 }
 
-void run(int hidden, int intermediate, int qkv) {
+void run(int hidden, int intermediate, int qkv, const std::vector<int>& row_counts) {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0), "properties");
   const int processors = properties.multiProcessorCount;
@@ -75,7 +75,7 @@ void run(int hidden, int intermediate, int qkv) {
     for (int c = 0; c < copies; ++c)
       pack_random(stream, {weights.as<Bf16>() + elements * std::size_t(c), shape.out, shape.in},
                   0.02f, unsigned(c));
-    for (const int rows : {1, 16, 32, 48, 64, 128, 384, 512, 1024, 4096, 8192}) {
+    for (const int rows : row_counts) {
       if (shape.finish == Finish::StoreFloat && rows > 512) continue;
       DeviceMemory x(std::size_t(std::max(rows, 64)) * std::size_t(shape.in) * 2, "x");
       DeviceMemory y(std::size_t(rows) * std::size_t(shape.out) * 4, "y");
@@ -102,6 +102,9 @@ int main(int argc, char** argv) {
   const auto number = [&](int i, int otherwise) {
     return argc > i ? std::atoi(argv[i]) : otherwise;
   };
-  counterbeam::cuda::run(number(1, 3584), number(2, 18944), number(3, 4608));
+  std::vector<int> rows;
+  for (int i = 4; i < argc; ++i) rows.push_back(number(i, 0));
+  if (rows.empty()) rows = {1, 16, 32, 48, 64, 128, 192, 256, 384, 512, 1024, 4096, 8192};
+  counterbeam::cuda::run(number(1, 3584), number(2, 18944), number(3, 4608), rows);
   return 0;
 }

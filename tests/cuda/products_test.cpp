@@ -89,9 +89,12 @@ std::vector<float> plain_product(const std::vector<float>& x, const std::vector<
 struct Size {
   int rows, out, in;
 };
-constexpr Size kSizes[] = {{1, 1, 1},     {1, 64, 64},    {3, 300, 72},    {16, 256, 256},
-                           {17, 65, 130}, {33, 512, 200}, {64, 1000, 320}, {70, 130, 1000},
-                           {129, 96, 64}, {520, 320, 136}};
+// Odd sizes, and every way a product is cut: tiles of all kinds, parts of a tile in a cluster,
+// tiles handed from worker to worker, and sums set aside.
+constexpr Size kSizes[] = {{1, 1, 1},        {1, 64, 64},     {3, 300, 72},     {16, 256, 256},
+                           {17, 65, 130},    {33, 512, 200},  {64, 1000, 320},  {70, 130, 1000},
+                           {129, 96, 64},    {520, 320, 136}, {20, 17000, 130}, {150, 34000, 66},
+                           {300, 200, 1000}, {3100, 320, 520}};
 
 TEST_F(CudaProducts, AreSumsOfProducts) {
   for (const Size& size : kSizes) {
@@ -134,7 +137,8 @@ TEST_F(CudaProducts, GateTheSecondHalfByTheFirst) {
 }
 
 TEST_F(CudaProducts, GiveARowTheSameBitsWhateverIsBesideIt) {
-  for (const Size& size : {Size{1100, 1152, 896}, Size{700, 320, 4864}, Size{600, 9728, 192}}) {
+  for (const Size& size :
+       {Size{3000, 1152, 896}, Size{700, 320, 4864}, Size{600, 9728, 192}, Size{520, 37888, 192}}) {
     const auto packed = pack(size.out, size.in, 21);
     const auto x = Numbers(22).many(std::size_t(size.rows) * std::size_t(size.in));
     for (const Finish finish : {Finish::StoreFloat, Finish::Store}) {

@@ -20,20 +20,30 @@ __device__ __forceinline__ void let_successor_start() {
   asm volatile("griddepcontrol.launch_dependents;");
 }
 
+// `cluster` thread blocks, side by side, form a cluster; 0: what the kernel says itself.
 template <typename... Parameters, typename... Arguments>
-void launch(cudaStream_t stream, const char* name, void (*kernel)(Parameters...), dim3 grid,
-            dim3 block, std::size_t shared_bytes, Arguments... arguments) {
+void launch_clusters(cudaStream_t stream, const char* name, void (*kernel)(Parameters...),
+                     unsigned cluster, dim3 grid, dim3 block, std::size_t shared_bytes,
+                     Arguments... arguments) {
   cudaLaunchConfig_t config{};
   config.gridDim = grid;
   config.blockDim = block;
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  cudaLaunchAttribute attribute{};
-  attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  attribute.val.programmaticStreamSerializationAllowed = 1;
-  config.attrs = &attribute;
-  config.numAttrs = 1;
+  cudaLaunchAttribute attributes[2]{};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = {cluster, 1, 1};
+  config.attrs = attributes;
+  config.numAttrs = cluster > 0 ? 2 : 1;
   check(cudaLaunchKernelEx(&config, kernel, Parameters(arguments)...), name);
+}
+
+template <typename... Parameters, typename... Arguments>
+void launch(cudaStream_t stream, const char* name, void (*kernel)(Parameters...), dim3 grid,
+            dim3 block, std::size_t shared_bytes, Arguments... arguments) {
+  launch_clusters(stream, name, kernel, 0, grid, block, shared_bytes, arguments...);
 }
 
 #endif

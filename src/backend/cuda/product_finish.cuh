@@ -8,9 +8,6 @@ namespace counterbeam::cuda {
 __device__ __forceinline__ float silu(float x) {
   return x / (1.0f + __expf(-x));
 }
-__device__ __forceinline__ float rounded(float x) {
-  return __bfloat162float(__float2bfloat16(x));
-}
 __device__ __forceinline__ std::uint32_t pair(float low, float high) {
   __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<std::uint32_t*>(&both);
@@ -24,100 +21,128 @@ __device__ __forceinline__ void store_turned(std::uint32_t address, std::uint32_
                : "memory");
 }
 
-// Writes the sums of N rows of a tile. A warpgroup turns kFinishRows rows of the batch at a time
-// through shared memory, so that a row's outputs leave side by side.
-template <int N, Finish kFinish>
-__device__ void finish_rows(const ProductParameters& p, float (&sum)[2][N / 2], int tile,
-                            int first_row, Bf16* turned) {
+struct alignas(16) Eight {
+  Bf16 value[8];
+};
+
+// Straight from the registers: eight outputs of a row side by side.
+template <int N, int B>
+__device__ __forceinline__ void store_floats(const ProductParameters& p,
+                                             const float (&sum)[B][N / 2], int tile,
+                                             int first_row) {
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
-  if constexpr (kFinish == Finish::StoreFloat) {
-    float* out = static_cast<float*>(p.out) + std::size_t(first_row) * p.out_stride;
-    const int left = p.rows - first_row, first = 2 * (lane % 4);
+  float* out = static_cast<float*>(p.out) + std::size_t(first_row) * p.out_stride;
+  const int left = p.rows - first_row, first = 2 * (lane % 4);
 #pragma unroll
-    for (int b = 0; b < 2; ++b) {
-      const int column = (kTileBlocks * tile + 2 * group + b) * kBlock + 16 * warp + lane / 4;
+  for (int b = 0; b < B; ++b) {
+    const int column = ((2 * tile + group) * B + b) * kBlock + 16 * warp + lane / 4;
 #pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const int at = column + 8 * h;
-        float* to = out + first * p.out_stride + at;
+    for (int h = 0; h < 2; ++h) {
+      const int at = column + 8 * h;
+      float* to = out + first * p.out_stride + at;
 #pragma unroll
-        for (int i = 0; i < N / 4; ++i) {  // pairs of columns of the tile: rows here
-          const int row = i / 2 * 8 + i % 2;
-          if (first + row < left && at < p.outs)
-            to[row * p.out_stride] = sum[b][i / 2 * 4 + 2 * h + i % 2];
-        }
+      for (int i = 0; i < N / 4; ++i) {  // pairs of columns of the tile: rows here
+        const int row = i / 2 * 8 + i % 2;
+        if (first + row < left && at < p.outs)
+          to[row * p.out_stride] = sum[b][i / 2 * 4 + 2 * h + i % 2];
       }
     }
-    return;
+  }
+}
+
+template <int N, int B, Finish kFinish>
+__device__ __forceinline__ void add_bias(const ProductParameters& p, float (&sum)[B][N / 2],
+                                         int tile) {
+  const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
+#pragma unroll
+  for (int b = 0; b < B; ++b) {
+    const int block = (2 * tile + group) * B + b;
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int in_block = 16 * warp + 8 * h + lane / 4;
+      const int at = (kFinish == Finish::SiluMul ? block / 2 : block) * kBlock + in_block;
+      const int offset = kFinish == Finish::SiluMul ? block % 2 * p.outs : 0;
+      const float bias = at < p.outs ? p.bias[at + offset] : 0.0f;
+#pragma unroll
+      for (int i = 0; i < N / 2; ++i) {
+        if (i / 2 % 2 == h) sum[b][i] += bias;
+      }
+    }
+  }
+}
+
+// Eight outputs of a row, from shared memory to where they belong.
+template <Finish kFinish>
+__device__ __forceinline__ void store_eight(const Bf16* from, Bf16* to, int count, bool aligned) {
+  Eight eight = *reinterpret_cast<const Eight*>(from);
+  if constexpr (kFinish == Finish::SiluMul) {
+    const Eight up = *reinterpret_cast<const Eight*>(from + kBlock);
+#pragma unroll
+    for (int e = 0; e < 8; ++e) {
+      const Bf16 gate = __float2bfloat16(silu(__bfloat162float(eight.value[e])));
+      eight.value[e] = __float2bfloat16(__bfloat162float(gate) * __bfloat162float(up.value[e]));
+    }
+  }
+  const bool whole = aligned && count >= 8;
+  if constexpr (kFinish == Finish::Add) {
+    Eight before;
+    if (whole) {
+      before = *reinterpret_cast<const Eight*>(to);
+    } else {
+      for (int e = 0; e < 8; ++e) before.value[e] = e < count ? to[e] : eight.value[e];
+    }
+#pragma unroll
+    for (int e = 0; e < 8; ++e)
+      eight.value[e] =
+          __float2bfloat16(__bfloat162float(before.value[e]) + __bfloat162float(eight.value[e]));
+  }
+  if (whole) {
+    *reinterpret_cast<Eight*>(to) = eight;
   } else {
-    constexpr int kBlocks = kFinish == Finish::SiluMul ? 1 : 2;  // of outputs a warpgroup writes
-    const int first_out = (2 * tile + group) * kBlocks * kBlock;
-    if (p.bias != nullptr) {
-#pragma unroll
-      for (int b = 0; b < 2; ++b) {
-        const int offset = kFinish == Finish::SiluMul ? b * p.outs : b * kBlock;
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          const int at = first_out + 16 * warp + 8 * h + lane / 4;
-          const bool real = at + (kFinish == Finish::SiluMul ? 0 : offset) < p.outs;
-          const float bias = real ? p.bias[at + offset] : 0.0f;
-#pragma unroll
-          for (int i = 0; i < N / 2; ++i) {
-            if (i / 2 % 2 == h) sum[b][i] += bias;
-          }
-        }
-      }
-    }
-    if constexpr (kFinish == Finish::SiluMul) {
-#pragma unroll
-      for (int i = 0; i < N / 2; ++i)
-        sum[0][i] = rounded(silu(rounded(sum[0][i]))) * rounded(sum[1][i]);
-    }
-    Bf16* mine = turned + group * kFinishRows * kFinishStride;
+    for (int e = 0; e < 8 && e < count; ++e) to[e] = eight.value[e];
+  }
+}
+
+// Writes the sums of N rows of a tile, which pass through shared memory, turned, a few rows of the
+// batch at a time, so that a row's outputs leave side by side.
+template <int N, int B, Finish kFinish>
+__device__ void finish_rows(const ProductParameters& p, float (&sum)[B][N / 2], int tile,
+                            int first_row, Bf16* turned) {
+  if constexpr (kFinish == Finish::StoreFloat) {
+    store_floats<N, B>(p, sum, tile, first_row);
+  } else {
+    if (p.bias != nullptr) add_bias<N, B, kFinish>(p, sum, tile);
+    constexpr int kStride = ProductTile<N, B>::kFinishStride;
     constexpr int kChunk = N < kFinishRows        ? N
                            : N % kFinishRows == 0 ? kFinishRows
                                                   : kFinishRows / 2;
+    constexpr int kOuts = (kFinish == Finish::SiluMul ? B : 2 * B) * kBlock;
+    const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
     Bf16* out = static_cast<Bf16*>(p.out);
     const bool aligned = p.out_stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
 #pragma unroll
     for (int chunk = 0; chunk < N; chunk += kChunk) {
-      sync_warpgroup(group);
+      sync_consumers();
 #pragma unroll
-      for (int b = 0; b < kBlocks; ++b) {
+      for (int b = 0; b < B; ++b) {
 #pragma unroll
         for (int j = 0; j < kChunk / 8; ++j) {
-          const int at = (chunk / 8 + j) * 4;
-          const int row = 8 * j + lane % 8, column = b * kBlock + 16 * warp + (lane / 8 % 2) * 8;
-          store_turned(shared_address(mine + row * kFinishStride + column),
-                       pair(sum[b][at], sum[b][at + 1]), pair(sum[b][at + 2], sum[b][at + 3]));
+          const float* four = sum[b] + (chunk / 8 + j) * 4;
+          const int column = (group * B + b) * kBlock + 16 * warp + (lane / 8 % 2) * 8;
+          store_turned(shared_address(turned + (8 * j + lane % 8) * kStride + column),
+                       pair(four[0], four[1]), pair(four[2], four[3]));
         }
       }
-      sync_warpgroup(group);
-      constexpr int kPieces = kBlocks * kBlock / 8;  // of 8 outputs, in a row
-      for (int i = threadIdx.x % 128; i < kChunk * kPieces; i += 128) {
-        const int row = first_row + chunk + i / kPieces, at = first_out + i % kPieces * 8;
+      sync_consumers();
+      constexpr int kPieces = kOuts / 8;  // in a row
+      for (int i = threadIdx.x; i < kChunk * kPieces; i += kConsumers) {
+        const int in_tile = i % kPieces * 8, at = tile * kOuts + in_tile;
+        const int row = first_row + chunk + i / kPieces;
         if (row >= p.rows || at >= p.outs) continue;
-        alignas(16) Bf16 values[8];
-        *reinterpret_cast<uint4*>(values) =
-            *reinterpret_cast<const uint4*>(mine + i / kPieces * kFinishStride + i % kPieces * 8);
-        Bf16* to = out + std::size_t(row) * p.out_stride + at;
-        const bool whole = aligned && at + 8 <= p.outs;
-        if constexpr (kFinish == Finish::Add) {
-          alignas(16) Bf16 before[8];
-          if (whole) {
-            *reinterpret_cast<uint4*>(before) = *reinterpret_cast<const uint4*>(to);
-          } else {
-            for (int e = 0; e < 8; ++e) before[e] = at + e < p.outs ? to[e] : values[e];
-          }
-#pragma unroll
-          for (int e = 0; e < 8; ++e)
-            values[e] = __float2bfloat16(__bfloat162float(before[e]) + __bfloat162float(values[e]));
-        }
-        if (whole) {
-          *reinterpret_cast<uint4*>(to) = *reinterpret_cast<const uint4*>(values);
-        } else {
-          for (int e = 0; e < 8 && at + e < p.outs; ++e) to[e] = values[e];
-        }
+        const int place =
+            kFinish == Finish::SiluMul ? in_tile + in_tile / kBlock * kBlock : in_tile;
+        store_eight<kFinish>(turned + i / kPieces * kStride + place,
+                             out + std::size_t(row) * p.out_stride + at, p.outs - at, aligned);
       }
     }
   }

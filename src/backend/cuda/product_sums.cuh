@@ -1,105 +1,109 @@
-// Sums of parts of a tile, on their way from one worker to another or past a cut. Parts are always
-// added in the order of the inputs.
+// Sums of a tile on their way: past a cut, from one worker to the next, or through the shared
+// memory of a cluster. Parts are always added in the order of the inputs.
 #pragma once
+
+#include <cooperative_groups.h>
 
 #include "backend/cuda/product_finish.cuh"
 
 namespace counterbeam::cuda {
 
-// A thread's sums in memory, its own ones kConsumers apart.
-template <int N>
-__device__ __forceinline__ void set_aside(float* to, const float (&sum)[2][N / 2]) {
+// Four sums at a time lie side by side, those of the other threads next to them.
+template <int N, int B>
+__device__ __forceinline__ float4* slot_of(const ProductParameters& p, int thread_block) {
+  return p.sums + std::size_t(thread_block) * (B * N / 8 * kConsumers) + threadIdx.x;
+}
+
+template <int N, int B>
+__device__ __forceinline__ void clear(float (&sum)[B][N / 2]) {
 #pragma unroll
-  for (int i = 0; i < N; ++i) __stcg(to + i * kConsumers, sum[i / (N / 2)][i % (N / 2)]);
+  for (int i = 0; i < B * N / 2; ++i) sum[i / (N / 2)][i % (N / 2)] = 0.0f;
 }
-template <int N>
-__device__ __forceinline__ void add(float (&sum)[2][N / 2], const float* from) {
+template <int N, int B>
+__device__ __forceinline__ void set_aside(float4* to, const float (&sum)[B][N / 2]) {
 #pragma unroll
-  for (int i = 0; i < N; ++i) sum[i / (N / 2)][i % (N / 2)] += __ldcg(from + i * kConsumers);
+  for (int i = 0; i < B * N / 8; ++i) {
+    const float* four = sum[i / (N / 8)] + i % (N / 8) * 4;
+    to[i * kConsumers] = make_float4(four[0], four[1], four[2], four[3]);
+  }
+}
+template <int N, int B>
+__device__ __forceinline__ void take(float (&sum)[B][N / 2], const float4* from) {
+#pragma unroll
+  for (int i = 0; i < B * N / 8; ++i) {
+    const float4 more = __ldcg(from + i * kConsumers);
+    float* four = sum[i / (N / 8)] + i % (N / 8) * 4;
+    four[0] = more.x, four[1] = more.y, four[2] = more.z, four[3] = more.w;
+  }
+}
+// sum = what was set aside + sum
+template <int N, int B>
+__device__ __forceinline__ void add(float (&sum)[B][N / 2], const float4* from) {
+#pragma unroll
+  for (int i = 0; i < B * N / 8; ++i) {
+    const float4 more = __ldcg(from + i * kConsumers);
+    float* four = sum[i / (N / 8)] + i % (N / 8) * 4;
+    four[0] += more.x, four[1] += more.y, four[2] += more.z, four[3] += more.w;
+  }
 }
 
-// The sums of a worker's part of a tile: those of the tile's beginning and those of a later part.
-template <int N>
-__device__ __forceinline__ float* slot_of(const ProductParameters& p, int worker, int row_tile,
-                                          bool beginning) {
-  const int slot = (worker * p.row_tiles + row_tile) * 2 + beginning;
-  return p.partial_sums + std::size_t(slot) * (N * kConsumers) + threadIdx.x;
+// The sums of a tile's beginning, for the worker that goes on with it.
+template <int N, int B>
+__device__ void hand_over(const ProductParameters& p, const float (&sum)[B][N / 2]) {
+  set_aside<N, B>(slot_of<N, B>(p, blockIdx.x), sum);
+  __threadfence();
+  sync_consumers();
+  if (threadIdx.x == 0)
+    asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p.flags + blockIdx.x), "r"(1)
+                 : "memory");
 }
-
-// Counts the workers that have left their sums of a tile, then those that have taken theirs.
-__device__ __forceinline__ unsigned* count_of(const ProductParameters& p, int tile, int row_tile) {
-  return p.counts + tile * p.cut.steps / p.cut.per_worker * p.row_tiles + row_tile;
-}
-
-__device__ __forceinline__ void wait_for_sums(unsigned* count, int workers) {
+template <int N, int B>
+__device__ void take_over(const ProductParameters& p, float (&sum)[B][N / 2]) {
+  const int giver = int(blockIdx.x) - 1;
   if (threadIdx.x == 0) {
     unsigned ready = 0;
     do {
-      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(ready) : "l"(count) : "memory");
-    } while (ready < unsigned(workers));
+      asm volatile("ld.acquire.gpu.global.u32 %0, [%1];"
+                   : "=r"(ready)
+                   : "l"(p.flags + giver)
+                   : "memory");
+    } while (ready == 0);
+    p.flags[giver] = 0;
   }
   sync_consumers();
+  take<N, B>(sum, slot_of<N, B>(p, giver));
 }
 
-template <int N>
-__device__ void leave_sums(const ProductParameters& p, const float (&sum)[2][N / 2],
-                           const Portion& portion, int worker, int row_tile) {
-  set_aside<N>(slot_of<N>(p, worker, row_tile, portion.first == 0), sum);
-  __threadfence();
-  sync_consumers();
-  if (threadIdx.x == 0) atomicAdd(count_of(p, portion.tile, row_tile), 1u);
-}
-
-// Of few workers, the one with a tile's beginning, which comes last in its turn, keeps its sums and
-// adds what the others left of the tile before.
-template <int N>
-__device__ void take_sums(const ProductParameters& p, float (&sum)[2][N / 2], int tile, int worker,
-                          int row_tile) {
-  const int last = ((tile + 1) * p.cut.steps - 1) / p.cut.per_worker;
-  wait_for_sums(count_of(p, tile, row_tile), last - worker);
-  for (int other = worker + 1; other <= last; ++other)
-    add<N>(sum, slot_of<N>(p, other, row_tile, false));
-  if (threadIdx.x == 0) *count_of(p, tile, row_tile) = 0;
-}
-
-// Puts a tile together that many workers have parts of: when all have left their sums, each adds
-// up some groups of eight rows, in the order of the inputs, and writes them.
-template <int N, Finish kFinish>
-__device__ void put_together(const ProductParameters& p, int tile, int worker, int row_tile,
-                             Bf16* turned) {
-  const int first = tile * p.cut.steps / p.cut.per_worker;
-  const int last = ((tile + 1) * p.cut.steps - 1) / p.cut.per_worker, workers = last - first + 1;
-  unsigned* count = count_of(p, tile, row_tile);
-  wait_for_sums(count, workers);
-  for (int group = worker - first; group < N / 8; group += workers) {
-    const int first_row = row_tile * N + 8 * group;
-    if (first_row >= p.rows) break;
-    float sum[2][4];
-    const float* from = slot_of<N>(p, first, row_tile, true) + 4 * group * kConsumers;
-#pragma unroll
-    for (int i = 0; i < 8; ++i)
-      sum[i / 4][i % 4] = __ldcg(from + (i / 4 * (N / 2) + i % 4) * kConsumers);
+// Puts a tile together whose parts are in the thread blocks of a cluster: each leaves its sums in
+// its shared memory, then adds up some of the rows and writes them.
+template <int N, int B, Finish kFinish>
+__device__ void put_together(const ProductParameters& p, const float (&sum)[B][N / 2], int tile,
+                             int first_row, float4* memory, Bf16* turned) {
+  constexpr int kRows = N >= 128 ? 16 : 8;
+  const auto cluster = cooperative_groups::this_cluster();
+  sync_consumers();  // the stages that `memory` was have been multiplied
+  set_aside<N, B>(memory + threadIdx.x, sum);
+  cluster.sync();
+  for (int i = int(cluster.block_rank()); i < N / kRows && first_row + i * kRows < p.rows;
+       i += p.work.parts) {
+    float total[B][kRows / 2];
 #pragma unroll 4
-    for (int other = first + 1; other <= last; ++other) {
-      from = slot_of<N>(p, other, row_tile, false) + 4 * group * kConsumers;
+    for (int other = 0; other < p.work.parts; ++other) {
+      const float4* from = cluster.map_shared_rank(memory, unsigned(other));
 #pragma unroll
-      for (int i = 0; i < 8; ++i)
-        sum[i / 4][i % 4] += __ldcg(from + (i / 4 * (N / 2) + i % 4) * kConsumers);
+      for (int j = 0; j < B * kRows / 8; ++j) {
+        const int at = j / (kRows / 8) * (N / 8) + i * (kRows / 8) + j % (kRows / 8);
+        const float4 more = from[at * kConsumers + int(threadIdx.x)];
+        float* four = total[j / (kRows / 8)] + j % (kRows / 8) * 4;
+        four[0] = other == 0 ? more.x : four[0] + more.x;
+        four[1] = other == 0 ? more.y : four[1] + more.y;
+        four[2] = other == 0 ? more.z : four[2] + more.z;
+        four[3] = other == 0 ? more.w : four[3] + more.w;
+      }
     }
-    finish_rows<8, kFinish>(p, sum, tile, first_row, turned);
+    finish_rows<kRows, B, kFinish>(p, total, tile, first_row + i * kRows, turned);
   }
-  if (threadIdx.x == 0) {
-    const unsigned taken = atomicAdd(count, 1u) + 1;
-    if (taken == 2 * unsigned(workers)) *count = 0;
-  }
-}
-
-// Where a thread sets sums aside: one block at a time lives on a processor.
-template <int N>
-__device__ __forceinline__ float* own_memory(const ProductParameters& p) {
-  unsigned processor;
-  asm("mov.u32 %0, %%smid;" : "=r"(processor));
-  return p.partial_sums + std::size_t(processor) * (N * kConsumers) + threadIdx.x;
+  cluster.sync();  // nobody reads this thread block's memory any longer
 }
 
 }  // namespace counterbeam::cuda

@@ -1,6 +1,8 @@
-// How a product is cut: tiles of 256 outputs by N rows, each a walk over blocks of 64 inputs. The
-// units of a weight, tile after tile and block after block, lie in a row of which every worker
-// takes `per_worker`; where those ends fall is where sums are cut.
+// How a product is cut. A tile is 2 B blocks of outputs by N rows, multiplied by two warpgroups of
+// B blocks each: narrow tiles (B = 1) where the weights are what takes time, two thread blocks to a
+// processor; wide ones (B = 2) where the arithmetic is, two thread blocks of a cluster, with rows
+// of their own, sharing the weights as they come. The sum over the inputs is cut into `parts`,
+// which depend on the weight alone; a part is one chain of additions, whoever computes it.
 #pragma once
 
 #include "backend/cuda/barrier.cuh"
@@ -8,83 +10,106 @@
 
 namespace counterbeam::cuda {
 
-constexpr int kTileBlocks = 4;  // 256 outputs: 2 warpgroups, 2 blocks each
-constexpr int kConsumers = 256, kThreads = kConsumers + 128;
+constexpr int kConsumers = 256;
 constexpr int kBlockBytes = kBlock * kBlock * 2;
-constexpr int kWeightBytes = kTileBlocks * kBlockBytes;  // of a stage
-constexpr int kFinishRows = 32;                          // that pass through shared memory at once
-constexpr int kFinishStride = 128 + 8;                   // of a warpgroup's outputs
-constexpr int kMostRows = 192;                           // of a tile
-constexpr int kStreamTiles = 2;  // up to so many tiles of rows share the weights as they stream by
-constexpr int kTileRows = 128;   // of a tile of more rows than that
+constexpr int kSharedMemory = 226 * 1024;  // of a thread block, from a multiple of 1,024 bytes on
+constexpr int kFinishRows = 32;            // that pass through shared memory at once
+constexpr int kRowGroup = 16;              // tiles of rows that share the weights of all outputs
 
-// How the work on a weight is cut: `units` tiles-by-blocks in a row, `per_worker` of them together.
-struct ProductCut {
-  int tiles;  // of outputs
-  int steps;  // blocks of inputs
-  int per_worker;
+// Who computes what. split: a worker is a cluster and has a tile, each of its thread blocks a part.
+// Otherwise a worker is a thread block and takes whole tiles in `waves` turns, and of the tiles
+// that are left the same number of steps, wherever tiles begin: at most two workers to a tile.
+struct ProductWork {
+  int tiles;      // of outputs
+  int row_tiles;  // of rows
+  int steps;      // blocks of inputs
+  int parts, part_steps;
+  bool split;
   int workers;
+  int waves;
+  int per_worker;  // steps of the tiles that are left
+  int ahead;  // steps that weights are fetched into the second-level cache before they are used
 };
 
 struct ProductParameters {
   const Bf16* weights;
   int weight_blocks;  // of outputs
   int second_part;    // SiluMul: first block of the second half of the outputs; else 0
-  ProductCut cut;
+  ProductWork work;
   int rows, outs;  // that are written
   void* out;
   int out_stride;
   const float* bias;
-  float* partial_sums;
-  unsigned* counts;
-  int row_tiles;
+  float4* sums;
+  unsigned* flags;
 };
 
-// What a tile of N rows takes of shared memory.
-template <int N>
-struct ProductLayout {
-  static constexpr int kStages = N == 16 ? 6 : N <= 64 ? 5 : N <= 128 ? 4 : 3;
+template <int N, int B>
+struct ProductTile {
+  static constexpr int kRows = N, kWidth = B, kBlocks = 2 * B;
+  static constexpr int kThreads = kConsumers + (B == 1 ? 32 : 128);
+  static constexpr int kWeightBytes = kBlocks * kBlockBytes;  // of a stage
   static constexpr int kRowBytes = N * kBlock * 2;
   static constexpr int kStageBytes = kWeightBytes + kRowBytes;
-  static constexpr int kBytes =
-      1024 + kStages * kStageBytes + 2 * kFinishRows * kFinishStride * 2 + 2 * kStages * 8;
+  static constexpr int kFinishStride = kBlocks * kBlock + 8;
+  static constexpr int kFinishBytes = (N < kFinishRows ? N : kFinishRows) * kFinishStride * 2;
+  // As many as fit: what is under way from memory is what keeps it busy.
+  static constexpr int kStages = (kSharedMemory - kFinishBytes) / (kStageBytes + 2 * 8);
+  static constexpr int kSumBytes = N * kBlocks * kBlock * 4;
+  static constexpr int kStageMemory =
+      kStages * kStageBytes > kSumBytes ? kStages* kStageBytes : kSumBytes;
+  static constexpr int kBytes = 1024 + kStageMemory + kFinishBytes + 2 * kStages * 8;
 };
 
-// The block of weights that the i-th quarter of a tile multiplies; -1 beyond the last.
+// The block of weights that is the i-th of a tile; -1 beyond the last.
+template <int B>
 __device__ __forceinline__ int source_block(const ProductParameters& p, int tile, int i) {
   if (p.second_part > 0) {
-    const int block = 2 * tile + i / 2;
+    const int block = B * tile + i / 2;
     return block < p.second_part ? block + (i % 2) * p.second_part : -1;
   }
-  const int block = kTileBlocks * tile + i;
+  const int block = 2 * B * tile + i;
   return block < p.weight_blocks ? block : -1;
 }
 
 __device__ __forceinline__ void sync_consumers() {
   asm volatile("bar.sync 1, 256;" ::: "memory");
 }
-__device__ __forceinline__ void sync_warpgroup(int group) {
-  if (group == 0) {
-    asm volatile("bar.sync 2, 128;" ::: "memory");
-  } else {
-    asm volatile("bar.sync 3, 128;" ::: "memory");
-  }
-}
 
-// Part of a tile: steps [first, last) of its inputs.
+// Steps [first, last) of a tile.
 struct Portion {
-  int tile, first, last;
+  int tile, row_tile, first, last;
 };
 
-// The portions of a worker, one after the other.
-__device__ __forceinline__ bool next_portion(const ProductCut& cut, int worker, int& unit,
-                                             Portion& portion) {
-  const int end = min((worker + 1) * cut.per_worker, cut.tiles * cut.steps);
-  if (unit >= end) return false;
-  portion.tile = unit / cut.steps;
-  portion.first = unit - portion.tile * cut.steps;
-  portion.last = min(cut.steps, portion.first + end - unit);
-  unit += portion.last - portion.first;
+// The i-th portion of a worker, which has part `part` where the work is split.
+__device__ __forceinline__ bool portion_of(const ProductWork& work, int worker, int part, int i,
+                                           Portion& portion) {
+  const int all = work.tiles * work.row_tiles;
+  int at;
+  if (work.split) {
+    if (i > 0) return false;
+    at = worker;
+    portion.first = part * work.part_steps;
+    portion.last = min(portion.first + work.part_steps, work.steps);
+  } else if (i < work.waves) {
+    at = worker + i * work.workers;
+    portion.first = 0;
+    portion.last = work.steps;
+  } else {
+    // From the last tile to the first: what another worker goes on with is there when it asks.
+    const int before = work.waves * work.workers, begin = worker * work.per_worker;
+    const int end = min(begin + work.per_worker, (all - before) * work.steps);
+    const int tile = (end - 1) / work.steps - (i - work.waves);
+    if (end <= begin || tile < begin / work.steps) return false;
+    at = before + tile;
+    portion.first = max(begin - tile * work.steps, 0);
+    portion.last = min(end - tile * work.steps, work.steps);
+  }
+  if (at >= all) return false;
+  const int in_group = kRowGroup * work.tiles, group = at / in_group;
+  const int rows_here = min(kRowGroup, work.row_tiles - group * kRowGroup);
+  portion.tile = (at - group * in_group) / rows_here;
+  portion.row_tile = group * kRowGroup + (at - group * in_group) % rows_here;
   return true;
 }
 

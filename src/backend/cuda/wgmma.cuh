@@ -26,81 +26,70 @@ __device__ __forceinline__ void products_wait() {
 }
 
 // Element d[4 j + 2 h + c] of lane l in warp w: row 16 w + 8 h + l / 4, column 8 j + 2 (l % 4) + c.
-// With add = 0 the sum starts anew.
 template <int N>
-__device__ void multiply(float (&d)[N / 2], std::uint64_t a, std::uint64_t b, int add);
+__device__ void multiply(float (&d)[N / 2], std::uint64_t a, std::uint64_t b);
 
 template <>
-__device__ __forceinline__ void multiply<16>(float (&d)[8], std::uint64_t a, std::uint64_t b,
-                                             int add) {
+__device__ __forceinline__ void multiply<16>(float (&d)[8], std::uint64_t a, std::uint64_t b) {
   asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %10, 0; "
       "wgmma.mma_async.sync.aligned.m64n16k16.f32.bf16.bf16 {"
       "%0, %1, %2, %3, %4, %5, %6, %7"
-      "}, %8, %9, p, 1, 1, 0, 0;}"
+      "}, %8, %9, 1, 1, 1, 0, 0;"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
         "+f"(d[7])
-      : "l"(a), "l"(b), "r"(add));
+      : "l"(a), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void multiply<32>(float (&d)[16], std::uint64_t a, std::uint64_t b,
-                                             int add) {
+__device__ __forceinline__ void multiply<32>(float (&d)[16], std::uint64_t a, std::uint64_t b) {
   asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %18, 0; "
       "wgmma.mma_async.sync.aligned.m64n32k16.f32.bf16.bf16 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15"
-      "}, %16, %17, p, 1, 1, 0, 0;}"
+      "}, %16, %17, 1, 1, 1, 0, 0;"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
         "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
         "+f"(d[14]), "+f"(d[15])
-      : "l"(a), "l"(b), "r"(add));
+      : "l"(a), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void multiply<48>(float (&d)[24], std::uint64_t a, std::uint64_t b,
-                                             int add) {
+__device__ __forceinline__ void multiply<48>(float (&d)[24], std::uint64_t a, std::uint64_t b) {
   asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %26, 0; "
       "wgmma.mma_async.sync.aligned.m64n48k16.f32.bf16.bf16 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23"
-      "}, %24, %25, p, 1, 1, 0, 0;}"
+      "}, %24, %25, 1, 1, 1, 0, 0;"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
         "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
         "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
         "+f"(d[21]), "+f"(d[22]), "+f"(d[23])
-      : "l"(a), "l"(b), "r"(add));
+      : "l"(a), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void multiply<64>(float (&d)[32], std::uint64_t a, std::uint64_t b,
-                                             int add) {
+__device__ __forceinline__ void multiply<64>(float (&d)[32], std::uint64_t a, std::uint64_t b) {
   asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %34, 0; "
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
-      "}, %32, %33, p, 1, 1, 0, 0;}"
+      "}, %32, %33, 1, 1, 1, 0, 0;"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
         "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
         "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
         "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
         "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-      : "l"(a), "l"(b), "r"(add));
+      : "l"(a), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void multiply<128>(float (&d)[64], std::uint64_t a, std::uint64_t b,
-                                              int add) {
+__device__ __forceinline__ void multiply<128>(float (&d)[64], std::uint64_t a, std::uint64_t b) {
   asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %66, 0; "
       "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
       "%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
-      "}, %64, %65, p, 1, 1, 0, 0;}"
+      "}, %64, %65, 1, 1, 1, 0, 0;"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
         "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
         "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
@@ -111,14 +100,12 @@ __device__ __forceinline__ void multiply<128>(float (&d)[64], std::uint64_t a, s
         "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]),
         "+f"(d[56]), "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]),
         "+f"(d[63])
-      : "l"(a), "l"(b), "r"(add));
+      : "l"(a), "l"(b));
 }
 
 template <>
-__device__ __forceinline__ void multiply<192>(float (&d)[96], std::uint64_t a, std::uint64_t b,
-                                              int add) {
+__device__ __forceinline__ void multiply<192>(float (&d)[96], std::uint64_t a, std::uint64_t b) {
   asm volatile(
-      "{.reg .pred p; setp.ne.b32 p, %98, 0; "
       "wgmma.mma_async.sync.aligned.m64n192k16.f32.bf16.bf16 {"
       "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
       "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, "
@@ -126,7 +113,7 @@ __device__ __forceinline__ void multiply<192>(float (&d)[96], std::uint64_t a, s
       "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, "
       "%64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, "
       "%80, %81, %82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95"
-      "}, %96, %97, p, 1, 1, 0, 0;}"
+      "}, %96, %97, 1, 1, 1, 0, 0;"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]),
         "+f"(d[7]), "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]),
         "+f"(d[14]), "+f"(d[15]), "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]),
@@ -141,7 +128,7 @@ __device__ __forceinline__ void multiply<192>(float (&d)[96], std::uint64_t a, s
         "+f"(d[77]), "+f"(d[78]), "+f"(d[79]), "+f"(d[80]), "+f"(d[81]), "+f"(d[82]), "+f"(d[83]),
         "+f"(d[84]), "+f"(d[85]), "+f"(d[86]), "+f"(d[87]), "+f"(d[88]), "+f"(d[89]), "+f"(d[90]),
         "+f"(d[91]), "+f"(d[92]), "+f"(d[93]), "+f"(d[94]), "+f"(d[95])
-      : "l"(a), "l"(b), "r"(add));
+      : "l"(a), "l"(b));
 }
 
 }  // namespace counterbeam::cuda
