@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <thread>
 
 #include "base/error.h"
@@ -101,6 +102,7 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
       options.step_rows > 0 ? options.step_rows : back_end.step_rows(),
       options.rows_beside_draws > 0 ? options.rows_beside_draws : back_end.rows_beside_draws(),
       options.vocab_limit};
+  scheduling.cheap_rows = cheap_rows();
   scheduling.kept_prefixes = options.kept_prefixes;
   if (shape.has_state()) {
     const auto states = static_cast<std::size_t>(size.states);
@@ -143,16 +145,12 @@ Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
   return opened;
 }
 
-// Mixtures need all rows in the same step. Otherwise riding along is right as long as the rows cost
-// nothing; recurrent layers move their whole state with every row, so for them it never is.
-bool LocalEngine::rides_along(const ExtendRequest& request, std::size_t requests) const {
-  if (!request.mix.empty()) return true;
-  if (options_.followers != FollowerMode::Auto) {
-    return options_.followers == FollowerMode::Lockstep;
-  }
-  const std::size_t rows = requests * (1 + request.followers.size());
-  return config().delta_layers() == 0 &&
-         rows <= static_cast<std::size_t>(sequences_->ops->cheap_rows());
+// Riding along is right as long as rows cost nothing; recurrent layers move their whole state with
+// every row, so for them it never is.
+std::size_t LocalEngine::cheap_rows() const {
+  if (options_.followers == FollowerMode::Lockstep) return std::numeric_limits<std::size_t>::max();
+  if (options_.followers == FollowerMode::Block || config().delta_layers() > 0) return 0;
+  return static_cast<std::size_t>(sequences_->ops->cheap_rows());
 }
 
 std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> requests,
@@ -178,7 +176,6 @@ std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> reques
     }
     request.max_tokens =
         static_cast<int>(std::min<std::int64_t>(ask.max_tokens, info_.max_length - longest));
-    request.lockstep = rides_along(ask, requests.size());
     call.requests.push_back(std::move(request));
   }
   scheduler_->run(call);

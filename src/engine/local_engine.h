@@ -82,7 +82,7 @@ class LocalEngine : public Engine {
 
  private:
   LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model, const LocalOptions& options);
-  bool rides_along(const ExtendRequest& request, std::size_t requests) const;
+  std::size_t cheap_rows() const;
 
   LocalOptions options_;
   EngineInfo info_;

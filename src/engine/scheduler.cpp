@@ -53,10 +53,32 @@ void Scheduler::enqueue(Call& call) {
     call.served_rows = other == calls_.front() ? other->served_rows
                                                : std::min(call.served_rows, other->served_rows);
   }
-  for (std::size_t r = 0; r < call.requests.size(); ++r) {
-    call.requests[r].units.push_back(first_unit(call, r));
-  }
   calls_.push_back(&call);
+}
+
+// Followers ride along where the rows of a step, those of other calls included, are few.
+void Scheduler::begin_new_calls() {
+  std::size_t rows = 0;
+  bool any = false;
+  for (const Call* call : calls_) {
+    for (const Request& request : call->requests) {
+      const bool is_new = request.units.empty();
+      any |= is_new;
+      if (request.work != Work::Extend) continue;
+      if (is_new) rows += request.records.size();
+      for (const auto& unit : request.units) rows += unit->draws ? unit->lanes.size() : 0;
+    }
+  }
+  if (!any) return;
+  for (Call* call : calls_) {
+    for (std::size_t r = 0; r < call->requests.size(); ++r) {
+      Request& request = call->requests[r];
+      if (!request.units.empty()) continue;
+      const bool mixes = request.work == Work::Extend && !request.ask->mix.empty();
+      request.lockstep = mixes || rows <= options_.cheap_rows;
+      request.units.push_back(first_unit(*call, r));
+    }
+  }
 }
 
 void Scheduler::claim_records(Call& call) {
@@ -101,6 +123,7 @@ void Scheduler::loop() {
   std::unique_lock lock(sequences_.mutex);
   for (;;) {
     sequences_.changed.wait(lock, [&] { return stopping_ || !calls_.empty(); });
+    begin_new_calls();
     end_cancelled_calls();
     end_settled_calls();
     if (stopping_) return;

@@ -16,6 +16,7 @@ class Scheduler {
   struct Options {
     PlannerOptions planner;
     std::size_t kept_prefixes = 16;  // prompts whose cache outlives them
+    std::size_t cheap_rows = 0;      // followers ride along in steps of up to so many
   };
 
   Scheduler(Sequences& sequences, const Options& options);
@@ -32,6 +33,7 @@ class Scheduler {
 
   void enqueue(Call& call);
   void claim_records(Call& call);
+  void begin_new_calls();
   std::unique_ptr<Unit> first_unit(Call& call, std::size_t request);
 
   void loop();
