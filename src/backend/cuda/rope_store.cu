@@ -90,9 +90,12 @@ template <int U>
 __global__ void rope_store(RopeStore in) {
   extern __shared__ float2 turns[];  // [half]: cosine and sine
   let_successor_start();
-  wait_for_predecessor();
+  // The batch is there when a step begins; only rows come from the kernels before.
   const int row = blockIdx.x, position = in.batch.row_position[row];
-  if (position < 0) return;
+  if (position < 0) {
+    wait_for_predecessor();  // who comes next relies on it
+    return;
+  }
   Place place{0, position % kPageTokens};
   if (in.kv.keys != nullptr) {
     const DeviceSegment& segment = in.batch.segments[in.batch.row_segment[row]];
@@ -104,6 +107,7 @@ __global__ void rope_store(RopeStore in) {
     sincosf(angle, &sine, &cosine);
     turns[j] = {__fmul_rn(cosine, in.rope.scale), __fmul_rn(sine, in.rope.scale)};
   }
+  wait_for_predecessor();
   __syncthreads();
   const int of_q = turned_items<U>(in, in.q, false), of_k = turned_items<U>(in, in.k, true);
   const int per_head = in.head_dim / U, of_v = in.v.heads * per_head;
