@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
+#include "backend/cuda/tile_sharing.h"
 
 namespace counterbeam {
 namespace {
@@ -28,17 +30,21 @@ constexpr Heads kQwen7{"28/4x128", 28, 4, 128}, kDeepseek{"32/32x128", 32, 32, 1
 struct Case {
   Heads heads;
   int segments, rows, position;  // rows to a segment, and the position of their first
+  int sharing = 1;               // segments that have all settled tiles in common
   int context() const { return position + rows; }
 };
 constexpr Case kCases[] = {
-    {kQwen7, 16, 1, 255},     {kQwen7, 16, 1, 319},     {kQwen7, 16, 1, 1023},
-    {kQwen7, 48, 1, 255},     {kQwen7, 48, 1, 1023},    {kQwen7, 128, 1, 1023},
-    {kQwen7, 1, 1, 1023},     {kQwen7, 4, 1, 8191},     {kDeepseek, 16, 1, 255},
-    {kDeepseek, 16, 1, 1023}, {kDeepseek, 48, 1, 1023}, {kQwen35, 16, 1, 255},
-    {kQwen35, 16, 1, 1023},   {kQwen35, 48, 1, 1023},   {kQwen05, 16, 1, 1023},
-    {kQwen7, 16, 4, 1020},    {kQwen7, 32, 32, 992},    {kDeepseek, 32, 32, 992},
-    {kQwen35, 32, 32, 992},   {kQwen7, 8, 1024, 0},     {kDeepseek, 8, 1024, 0},
-    {kQwen35, 8, 1024, 0},    {kQwen05, 8, 1024, 0},    {kQwen7, 1, 8192, 0},
+    {kQwen7, 16, 1, 255},      {kQwen7, 16, 1, 319},        {kQwen7, 16, 1, 1023},
+    {kQwen7, 48, 1, 255},      {kQwen7, 48, 1, 1023},       {kQwen7, 128, 1, 1023},
+    {kQwen7, 16, 1, 1040, 4},  {kQwen7, 48, 1, 1040, 4},    {kQwen7, 128, 1, 1040, 4},
+    {kQwen7, 384, 1, 1040, 4}, {kDeepseek, 16, 1, 1040, 4}, {kDeepseek, 48, 1, 1040, 4},
+    {kQwen35, 48, 1, 1040, 4}, {kQwen7, 1, 1, 1023},        {kQwen7, 4, 1, 8191},
+    {kDeepseek, 16, 1, 255},   {kDeepseek, 16, 1, 1023},    {kDeepseek, 48, 1, 1023},
+    {kQwen35, 16, 1, 255},     {kQwen35, 16, 1, 1023},      {kQwen35, 48, 1, 1023},
+    {kQwen05, 16, 1, 1023},    {kQwen7, 16, 4, 1020},       {kQwen7, 32, 32, 992},
+    {kDeepseek, 32, 32, 992},  {kQwen35, 32, 32, 992},      {kQwen7, 8, 1024, 0},
+    {kDeepseek, 8, 1024, 0},   {kQwen35, 8, 1024, 0},       {kQwen05, 8, 1024, 0},
+    {kQwen7, 1, 8192, 0},
 };
 
 template <typename T>
@@ -100,26 +106,38 @@ double replay(const std::function<void(cudaStream_t)>& work) {
 // The batch of a case on the device.
 struct Rows {
   explicit Rows(const Case& of) : pages_each((of.context() + kPageTokens - 1) / kPageTokens) {
-    std::vector<int> ids, segment, position, pages;
+    std::vector<int> ids, segment, position, pages, numbers(std::size_t(of.segments * pages_each));
     std::vector<cuda::DeviceSegment> segments;
+    std::vector<cuda::SharedTile> tiles;
+    std::iota(numbers.begin(), numbers.end(), 0);
+    std::shuffle(numbers.begin(), numbers.end(), std::mt19937(2));
+    const int settled = of.position / cuda::kTileKeys * cuda::kTilePages;
     for (int s = 0; s < of.segments; ++s) {
       segments.push_back({int(ids.size()), of.rows, of.position, s * pages_each, 0});
-      for (int i = 0; i < pages_each; ++i) pages.push_back(s * pages_each + i);
+      for (int i = 0; i < pages_each; ++i) {
+        const int from = i < settled ? s / of.sharing * of.sharing : s;
+        pages.push_back(numbers[std::size_t(from * pages_each + i)]);
+      }
       for (int r = 0; r < of.rows; ++r) {
         ids.push_back(0);
         segment.push_back(s);
         position.push_back(of.position + r);
       }
     }
-    std::shuffle(pages.begin(), pages.end(), std::mt19937(2));
+    const bool few = cuda::tiles_are_shared(int(ids.size()), of.rows, of.context());
+    if (few) cuda::share_tiles(segments, pages.data(), tiles);
     batch = {upload(ids),     upload(segment), upload(position), upload(segments), upload(pages),
              int(ids.size()), of.segments,     of.rows,          of.context()};
+    batch.tile_count = upload(std::vector<int>{int(tiles.size())});
+    tiles.resize(ids.size() * std::size_t(of.context() / cuda::kTileKeys + 1));
+    batch.tiles = few ? upload(tiles) : nullptr;
   }
   ~Rows() {
     for (const void* data :
          {static_cast<const void*>(batch.ids), static_cast<const void*>(batch.row_segment),
           static_cast<const void*>(batch.row_position), static_cast<const void*>(batch.segments),
-          static_cast<const void*>(batch.pages)})
+          static_cast<const void*>(batch.pages), static_cast<const void*>(batch.tiles),
+          static_cast<const void*>(batch.tile_count)})
       cudaFree(const_cast<void*>(data));
   }
   int pages_each;
@@ -129,7 +147,8 @@ struct Rows {
 void run(const Case& of, const std::string& only) {
   const auto [model, heads, kv_heads, width] = of.heads;
   const std::string name =
-      fmt::format("{} {} x {} rows, context {}", model, of.segments, of.rows, of.context());
+      fmt::format("{} {} x {} rows, context {}{}", model, of.segments, of.rows, of.context(),
+                  of.sharing > 1 ? fmt::format(", {} share", of.sharing) : "");
   if (name.find(only) == std::string::npos) return;
   const Rows rows(of);
   const int pages = of.segments * rows.pages_each;
@@ -165,10 +184,10 @@ void run(const Case& of, const std::string& only) {
   double seen = 0;  // keys, over all rows of a segment
   for (int r = 0; r < of.rows; ++r) seen += of.position + r + 1;
   const double us = attention / layers, flops = 4.0 * of.segments * seen * q_width;
-  const double bytes =
-      2.0 * of.segments * of.context() * kv_width * 2 + 2.0 * rows.batch.rows * q_width * 2;
+  const double bytes = 2.0 * of.segments * of.context() / of.sharing * kv_width * 2 +
+                       2.0 * rows.batch.rows * q_width * 2;
   fmt::print(
-      "{:<44}{:>9.2f} us {:>8.2f} MB {:>4.0f} % of 4.2 TB/s {:>6.0f} TFLOP/s{:>9.2f} us stored\n",
+      "{:<54}{:>9.2f} us {:>8.2f} MB {:>4.0f} % of 4.2 TB/s {:>6.0f} TFLOP/s{:>9.2f} us stored\n",
       name, us, bytes / 1e6, 100 * bytes / (us * 1e-6) / kBytesPerSecond, flops / us / 1e6,
       storing / layers);
   for (void* data : {static_cast<void*>(keys), static_cast<void*>(values), static_cast<void*>(qkv),

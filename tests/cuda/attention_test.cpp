@@ -9,6 +9,7 @@ namespace counterbeam {
 namespace {
 
 using CudaAttention = CudaTest;
+using cuda::kTileKeys, cuda::kTilePages;
 
 struct AttentionCase {
   int kv_heads, group, width, tokens, window;
@@ -308,6 +309,54 @@ TEST_F(CudaAttention, ManySequencesShareACopiedPage) {
       EXPECT_EQ(std::vector<float>(got.begin(), got.begin() + 2 * width),
                 std::vector<float>(got.begin() + 2 * width, got.end()));
     }
+  }
+}
+
+// Beams of one sequence, each with last pages of its own, that read its older pages together; and
+// the same beams with copies of all pages.
+TEST_F(CudaAttention, SharedPagesGiveTheSameBits) {
+  for (const AttentionCase& shape : kCases) {
+    if (shape.tokens < 2 * kTileKeys) continue;
+    const int beams = 6, rows = shape.group == 1 ? 2 : 1, start = shape.tokens - rows;
+    const int each = shape.tokens / kPageTokens + 1;
+    const int settled = start / kTileKeys * kTilePages;  // pages
+    const Pool pool({2, shape.kv_heads, shape.width}, each * (beams + 1));
+    const auto page = [&](int beam, int i) { return PageId{(beam + 1) * each - 1 - i}; };
+    const Tokens prompt(shape, 7), fresh(shape, 8);
+    TestBatch prefill;
+    std::vector<PageId> pages;
+    for (int i = 0; i < each; ++i) pages.push_back(page(beams, i));
+    prefill.add(0, start, pages);
+    const DeviceTestBatch first(prefill.batch());
+    const Slice keys(prompt.k, start, shape.kv_width(), {}),
+        values(prompt.v, start, shape.kv_width(), {});
+    cuda::store_kv(nullptr, pool.view(), 1, keys.matrix(), values.matrix(), first.batch());
+    for (int beam = 0; beam < beams; ++beam) {
+      for (int i = 0; i < each; ++i)
+        cuda::copy_page(nullptr, pool.view(), int(page(beams, i)), int(page(beam, i)), kPageTokens);
+    }
+    const auto decode = [&](bool shared) {
+      TestBatch step;
+      for (int beam = 0; beam < beams; ++beam) {
+        for (int i = 0; i < each; ++i)
+          pages[std::size_t(i)] = page(shared && i < settled ? beams : beam, i);
+        step.add(start, rows, pages);
+      }
+      const int count = beams * rows;
+      const DeviceTestBatch on_device(step.batch(), 2);
+      cuda::DeviceBatch batch = on_device.batch();
+      batch.longest_context = 3000;
+      const Launch how{.padding = 2};
+      const Slice q(fresh.q, count, shape.q_width(), how), k(fresh.k, count, shape.kv_width(), how),
+          v(fresh.v, count, shape.kv_width(), how), out(fresh.q, count, shape.q_width(), how);
+      const DeviceArray<char> workspace(
+          cuda::attention_workspace(batch.rows, shape.heads(), shape.width, batch.longest_context));
+      cuda::store_kv(nullptr, pool.view(), 1, k.matrix(), v.matrix(), batch);
+      cuda::attention(nullptr, out.matrix(), q.matrix(), pool.view(), 1, shape.heads(), kScale,
+                      shape.window, batch, workspace.data());
+      return out.get();
+    };
+    EXPECT_TRUE(same_bits(decode(true), decode(false))) << shape.name();
   }
 }
 

@@ -10,6 +10,7 @@
 #include "../backend/cpu_support.h"
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
+#include "backend/cuda/tile_sharing.h"
 
 namespace counterbeam {
 
@@ -102,7 +103,9 @@ class DeviceTestBatch {
         row_segment_(lists_.row_segment),
         row_position_(lists_.row_position),
         segments_(lists_.segments),
-        pages_(lists_.pages) {}
+        pages_(lists_.pages),
+        tiles_(lists_.tiles),
+        tile_count_(lists_.tile_count) {}
 
   cuda::DeviceBatch batch() const {
     return {ids_.data(),
@@ -113,7 +116,9 @@ class DeviceTestBatch {
             static_cast<int>(lists_.ids.size()),
             static_cast<int>(lists_.segments.size()),
             lists_.longest_segment,
-            lists_.longest_context};
+            lists_.longest_context,
+            tiles_.data(),
+            tile_count_.data()};
   }
 
  private:
@@ -130,6 +135,9 @@ class DeviceTestBatch {
         longest_segment = std::max(longest_segment, segment.rows);
         longest_context = std::max(longest_context, segment.position + segment.rows);
       }
+      cuda::share_tiles(segments, pages.data(), tiles);
+      tile_count.push_back(static_cast<int>(tiles.size()));
+      tiles.resize((batch.ids.size() + std::size_t(padding)) * kMostTiles);
       ids.assign(batch.ids.begin(), batch.ids.end());
       for (int i = 0; i < padding; ++i) {
         ids.push_back(0);
@@ -140,12 +148,17 @@ class DeviceTestBatch {
     }
     std::vector<int> ids, row_segment, row_position, pages;
     std::vector<cuda::DeviceSegment> segments;
+    static constexpr std::size_t kMostTiles = 80;  // of the longest context that tests ask for
+    std::vector<cuda::SharedTile> tiles;
+    std::vector<int> tile_count;
     int longest_segment = 0, longest_context = 0;
   };
   Lists lists_;
   DeviceArray<int> ids_, row_segment_, row_position_;
   DeviceArray<cuda::DeviceSegment> segments_;
   DeviceArray<int> pages_;
+  DeviceArray<cuda::SharedTile> tiles_;
+  DeviceArray<int> tile_count_;
 };
 
 }  // namespace counterbeam

@@ -8,7 +8,8 @@
 namespace counterbeam::cuda {
 namespace {
 
-constexpr int kFewRows = 32;  // query rows of a key head, in tiles of 16 that each read the keys
+constexpr int kFewRows =
+    32;  // query rows of a segment and key head; more make a block of their own
 // Clusters save a launch, but hold their memory while blocks wait for each other: they pay for few
 // blocks (5.1 against 7.0 us for 64 blocks, the same for 300, 18.5 against 16.5 for 1,024, all
 // before the merge became faster).
@@ -57,6 +58,7 @@ void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int 
   in.kv = layer_pages(kv, layer);
   in.heads = heads;
   in.group = group;
+  in.group_inverse = 0xffffffffu / unsigned(group) + 1;
   in.scale = scale * 1.44269504088896f;
   in.window = window;
   in.batch = batch;
@@ -65,9 +67,11 @@ void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int 
   const bool few = batch.longest_segment == 1 || batch.longest_segment * group <= kFewRows;
   const std::size_t partials = partial_results(batch.rows, heads, batch.longest_context);
   const long blocks = long{tiles} * kv.shape.heads * batch.segment_count;
-  if (few && !general && tiles <= cluster_tiles() && blocks <= kClusterBlocks) {
+  const bool cluster = batch.longest_segment == 1 && group <= cluster_group() && !general &&
+                       tiles <= cluster_tiles() && blocks <= kClusterBlocks;
+  if (cluster) {
     attend_in_clusters(stream, in, width, tiles);
-  } else if (few && partials * partial_bytes(width) <= kMostWorkspace) {
+  } else if (few && batch.tiles != nullptr && partials * partial_bytes(width) <= kMostWorkspace) {
     in.partial_tiles = tiles;
     in.partial_values = static_cast<float*>(workspace);
     in.partial_sums = reinterpret_cast<RowSum*>(in.partial_values + partials * std::size_t(width));

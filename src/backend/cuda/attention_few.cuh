@@ -1,6 +1,7 @@
-// One block, one tile of keys, 16 query rows: what the kernels for few query rows (decoding) share.
-// Each of the four warps scores 16 keys, then multiplies a quarter of the columns of the values.
-// Tiles that earlier steps have stored are loaded while the kernels before still run.
+// Few query rows and one tile of keys: what the kernels for decoding share. A block is two warps;
+// each makes the weights of all keys for 16 query rows. Where there are two such sets of rows, each
+// warp has one and multiplies all columns of the values, else each multiplies half of the columns.
+// So the warps need not meet in between.
 #pragma once
 
 #include "backend/cuda/attention_rows.cuh"
@@ -8,148 +9,113 @@
 
 namespace counterbeam::cuda {
 
-constexpr int kFewRows = 16;  // query rows of a block
-constexpr int kFewThreads = 128;
+constexpr int kFewThreads = 64;
+// Query rows that a block takes at a time; wide heads leave no memory for more.
+template <int D>
+constexpr int kFewRows = D <= 128 ? 32 : 16;
 
 template <int D>
-struct FewMemory {
+struct TileMemory {
   static_assert(D >= kTileKeys);
   alignas(128) char keys[kTileKeys * D * 2];
   char values[kTileKeys * D * 2];
-  char queries[kFewRows * D * 2];  // and then, in their place, the weights [kFewRows, kTileKeys]
-  float tops[4][kFewRows];         // of the keys of a warp
-  float sums[4][kFewRows][4];      // likewise, by lane
-  std::uint64_t barriers[2];       // of keys and values
+  std::uint64_t barriers[2];  // of keys and values
 };
 
-// The rows of a block, and the tiles some of them see.
-struct FewRows {
-  QueryRows rows;
-  int first, count;
-  int first_tile, end_tile;
-
-  __device__ FewRows(const AttentionInput& in, int segment, int row_tile, int kv_head)
-      : rows{in.batch.segments[segment], in.group, kv_head},
-        first(row_tile * kFewRows),
-        count(min(kFewRows, rows.count() - first)),
-        first_tile(count > 0 ? rows.first_tile(first, in.window) : 0),
-        end_tile(count > 0 ? rows.end_tile(first + kFewRows - 1) : 0) {}
-  __device__ bool sees(int tile) const { return tile >= first_tile && tile < end_tile; }
+template <int D, int kRows>
+struct QueryMemory {
+  alignas(128) char rows[kRows * D * 2];
 };
 
-// Starts loading the tile; visible after a barrier of the block.
+// Once per kernel, by one thread.
+template <int D>
+__device__ __forceinline__ void make_barriers(TileMemory<D>& memory) {
+  barrier_init(&memory.barriers[0], 1);
+  barrier_init(&memory.barriers[1], 1);
+  barriers_visible();
+}
+
+// By one thread: starts copying a tile, if there is one, as it lies in its pages.
+template <int D>
+__device__ __forceinline__ void start_tile(TileMemory<D>& memory, const AttentionInput& in,
+                                           const ReaderRows& rows) {
+  const SharedTile& tile = rows.tile;
+  const int head = rows.kv_head, stored = tile.stored;
+  if (tile.readers == 0) return;
+  copy_tile<D>(memory.keys, in.kv.keys, in, head, tile.pages, stored, &memory.barriers[0]);
+  copy_tile<D>(memory.values, in.kv.values, in, head, tile.pages, stored, &memory.barriers[1]);
+}
+
+// By all threads, who then meet at a barrier of the block: what copies do not bring.
 template <int D, bool kGeneral>
-__device__ __forceinline__ void load_tile(FewMemory<D>& memory, const AttentionInput& in,
-                                          const QueryRows& rows, int tile) {
-  const int thread = threadIdx.x;
+__device__ __forceinline__ void complete_tile(TileMemory<D>& memory, const AttentionInput& in,
+                                              const ReaderRows& rows) {
+  const int thread = threadIdx.x, stored = rows.tile.stored, head = rows.kv_head;
   if (kGeneral) {
-    gather_tile<D>(memory.keys, in.kv.keys, in, rows, tile, thread, kFewThreads);
-    gather_tile<D>(memory.values, in.kv.values, in, rows, tile, thread, kFewThreads);
-    return;
+    const auto& pages = rows.tile.pages;
+    gather_tile<D>(memory.keys, in.kv.keys, in, head, pages, stored, thread, kFewThreads);
+    gather_tile<D>(memory.values, in.kv.values, in, head, pages, stored, thread, kFewThreads);
+  } else {
+    wipe_values<D>(memory.values, stored, thread, kFewThreads);
   }
-  const int stored = stored_keys(rows, tile);
-  if (thread == 0) {
-    barrier_init(&memory.barriers[0], 1);
-    barrier_init(&memory.barriers[1], 1);
-    barriers_visible();
-    int pages[kTilePages];
-    tile_pages(pages, in, rows, tile);
-    copy_tile<D>(memory.keys, in.kv.keys, in, rows, pages, stored, &memory.barriers[0]);
-    copy_tile<D>(memory.values, in.kv.values, in, rows, pages, stored, &memory.barriers[1]);
-  }
-  wipe_values<D>(memory.values, stored, thread, kFewThreads);
 }
 
-// The scores of a warp's 16 keys into weights.
+// A warp's share of the work on `count` query rows, at most kFewRows.
 template <int D>
-__device__ __forceinline__ void weigh_keys(FewMemory<D>& memory, const AttentionInput& in,
-                                           const FewRows& few, int tile) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31, f = few.first + lane / 4;
-  const std::uint32_t row = row_at<D>(shared_address(memory.queries), lane & 15, lane >> 4);
-  float s[1][2][4];
-  score<D>(s, shared_address(memory.keys), warp * 16,
-           [&](int k, std::uint32_t(&a)[1][4]) { load_matrices(a[0], piece_at(row, 2 * k)); });
-  const int position[1][2] = {{few.rows.position(f), few.rows.position(f + 8)}};
-  mask(s, position, tile * kTileKeys + warp * 16, in.window);
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    const float(&low)[4] = s[0][0], (&high)[4] = s[0][1];
-    const int e = 2 * half;
-    const float top = largest_of_row(fmaxf(fmaxf(low[e], low[e + 1]), fmaxf(high[e], high[e + 1])));
-    if ((lane & 3) == 0) memory.tops[warp][lane / 4 + half * 8] = top;
+struct WarpShare {
+  int first_row;            // of 16
+  int first_piece, pieces;  // of 8 columns
+
+  __device__ explicit WarpShare(int count) {
+    const int warp = threadIdx.x / 32;
+    const bool two = kFewRows<D> > 16 && count > 16;
+    first_row = two ? warp * 16 : 0;
+    pieces = two ? D / 8 : D / 16;
+    first_piece = two ? 0 : warp * pieces;
   }
-  __syncthreads();
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float(&low)[4] = s[0][0], (&high)[4] = s[0][1];
-    const int row = lane / 4 + half * 8, e = 2 * half;
-    memory.sums[warp][row][lane & 3] = weigh_four(low[e], low[e + 1], high[e], high[e + 1],
-                                                  row_top(memory, row, in.scale), in.scale);
-    char* to = memory.queries + (lane & 3) * 4;
-    *reinterpret_cast<std::uint32_t*>(to + tile_offset<kTileKeys>(row, warp * 2)) =
-        pack(low[e], low[e + 1]);
-    *reinterpret_cast<std::uint32_t*>(to + tile_offset<kTileKeys>(row, warp * 2 + 1)) =
-        pack(high[e], high[e + 1]);
+};
+
+// What the 16 query rows of a warp, from query row `first` of the readers on, make of a tile;
+// they lie at `queries`. `parity`: of the tile's barriers. Of query row 8 half + lane / 4:
+// sum_of(half, sum) is called by all lanes, values_of(half, column, low, high) for a lane's
+// columns.
+template <int D, bool kGeneral, typename SumOf, typename ValuesOf>
+__device__ __forceinline__ void attend(const char* queries, TileMemory<D>& tile, int parity,
+                                       const AttentionInput& in, const ReaderRows& rows, int first,
+                                       const WarpShare<D>& share, const SumOf& sum_of,
+                                       const ValuesOf& values_of) {
+  const int lane = threadIdx.x & 31;
+  const std::uint32_t query = row_at<D>(shared_address(queries), lane & 15, lane >> 4);
+  if (!kGeneral) barrier_wait(&tile.barriers[0], parity);
+  float s[1][8][4];
+  score<D>(s, shared_address(tile.keys), 0,
+           [&](int k, std::uint32_t(&a)[1][4]) { load_matrices(a[0], piece_at(query, 2 * k)); });
+  if (!rows.tile.settled || in.window > 0) {
+    const int position[1][2] = {
+        {rows.position(first + lane / 4), rows.position(first + 8 + lane / 4)}};
+    mask(s, position, rows.tile.tile * kTileKeys, in.window);
   }
-  __syncthreads();
-}
-
-template <int D>
-__device__ __forceinline__ float row_top(const FewMemory<D>& memory, int row, float scale) {
-  return scaled_top(fmaxf(fmaxf(memory.tops[0][row], memory.tops[1][row]),
-                          fmaxf(memory.tops[2][row], memory.tops[3][row])),
-                    scale);
-}
-
-// What a row made of the block's tile, after attend_tile().
-template <int D>
-__device__ __forceinline__ RowSum row_sum(const FewMemory<D>& memory, int row, float scale) {
-  float lanes[4];
+  std::uint32_t p[1][4][4];
+  RowSum made[1][2];
+  weigh(p, made, s, in.scale);
+  sum_of(0, made[0][0]);
+  sum_of(1, made[0][1]);
+  if (!kGeneral) barrier_wait(&tile.barriers[1], parity);
+  constexpr int kPieces = 4;  // multiplied at a time
+  for (int piece = share.first_piece; piece < share.first_piece + share.pieces; piece += kPieces) {
+    float o[1][kPieces][4] = {};
 #pragma unroll
-  for (int i = 0; i < 4; ++i)
-    lanes[i] = sum_of_four(memory.sums[0][row][i], memory.sums[1][row][i], memory.sums[2][row][i],
-                           memory.sums[3][row][i]);
-  return {row_top(memory, row, scale), sum_of_four(lanes[0], lanes[1], lanes[2], lanes[3])};
-}
-
-// A warp's quarter of the weighted values: columns from D / 4 warp on. Waits for the kernels
-// before; called by all threads of a block, of which those that do not see the tile return at once.
-template <int D, bool kGeneral>
-__device__ __forceinline__ void attend_tile(float (&values)[1][D / 32][4], FewMemory<D>& memory,
-                                            const AttentionInput& in, const FewRows& few,
-                                            int tile) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-  const bool seen = few.sees(tile);
-  const bool settled = (tile + 1) * kTileKeys <= few.rows.segment.position;
-  if (seen && settled) load_tile<D, kGeneral>(memory, in, few.rows, tile);
-  wait_for_predecessor();
-  if (!seen) return;
-  if (!settled) load_tile<D, kGeneral>(memory, in, few.rows, tile);
-  load_queries<D, kFewRows, kFewThreads, kGeneral>(memory.queries, in, few.rows, few.first);
-  __syncthreads();
-  if (!kGeneral) barrier_wait(&memory.barriers[0], 0);
-  weigh_keys<D>(memory, in, few, tile);
-  if (!kGeneral) barrier_wait(&memory.barriers[1], 0);
+    for (int k = 0; k < 4; ++k) {
+      std::uint32_t a[1][4];
 #pragma unroll
-  for (int i = 0; i < D / 8; ++i) values[0][i / 4][i % 4] = 0;
-  const std::uint32_t row = row_at<kTileKeys>(shared_address(memory.queries), lane & 15, lane >> 4);
+      for (int i = 0; i < 4; ++i) a[0][i] = p[0][k][i];
+      add_values<D>(o, a, k, shared_address(tile.values), piece);
+    }
 #pragma unroll
-  for (int k = 0; k < 4; ++k) {
-    std::uint32_t p[1][4];
-    load_matrices(p[0], piece_at(row, 2 * k));
-    add_values<D>(values, p, k, shared_address(memory.values), warp * D / 32);
-  }
-}
-
-// Puts a warp's columns into row `row`, whose first column is at `to`.
-template <int D>
-__device__ __forceinline__ void write_partial(float* to, const float (&values)[1][D / 32][4],
-                                              int half) {
-  const int warp = threadIdx.x / 32, lane = threadIdx.x & 31;
-#pragma unroll
-  for (int n = 0; n < D / 32; ++n) {
-    *reinterpret_cast<float2*>(to + warp * (D / 4) + n * 8 + (lane & 3) * 2) =
-        float2{values[0][n][2 * half], values[0][n][2 * half + 1]};
+    for (int i = 0; i < 2 * kPieces; ++i) {
+      const int half = i / kPieces, n = i % kPieces;
+      values_of(half, (piece + n) * 8 + (lane & 3) * 2, o[0][n][2 * half], o[0][n][2 * half + 1]);
+    }
   }
 }
 

@@ -6,8 +6,6 @@
 
 namespace counterbeam::cuda {
 
-constexpr int kTileKeys = 64;  // keys are taken in tiles of these, at fixed positions
-
 // The keys and values of one layer.
 struct LayerPages {
   Bf16* keys;
@@ -39,7 +37,8 @@ struct AttentionInput {
   int out_stride, q_stride;
   LayerPages kv;
   int heads, group;
-  float scale;  // times log2 e
+  unsigned group_inverse;  // 2^32 / group, rounded up: f / group is the upper half of the product
+  float scale;             // times log2 e
   int window;
   DeviceBatch batch;
   // With several blocks to a row: values [row][head][tile][D] and their sums [row][head][tile].
@@ -49,11 +48,13 @@ struct AttentionInput {
 };
 
 // `width`: 64, 128 or 256, not below the head's; `general`: the head is narrower, or rows are not
-// aligned to 16 bytes. `tiles`: of the longest context, at most cluster_tiles().
+// aligned to 16 bytes. `tiles`: of the longest context, at most cluster_tiles(). Clusters REQUIRE
+// segments of one row and at most cluster_group() heads to a key head; parts REQUIRE batch.tiles.
 void attend_in_clusters(cudaStream_t stream, const AttentionInput& in, int width, int tiles);
 void attend_in_parts(cudaStream_t stream, const AttentionInput& in, int width, bool general);
 void attend_many(cudaStream_t stream, const AttentionInput& in, int width, bool general);
 int cluster_tiles();
+int cluster_group();
 
 #ifdef __CUDACC__
 // Lets a kernel have that much dynamic shared memory.

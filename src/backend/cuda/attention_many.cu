@@ -42,16 +42,18 @@ class TileLoader {
   // wait_for_keys() or wait_for_values().
   __device__ void start(int tile) {
     if (tile >= end_) return;
+    const int stored = stored_keys(rows_, tile), head = rows_.kv_head;
     if (kGeneral) {
-      gather_tile<D>(keys(tile), in_.kv.keys, in_, rows_, tile, threadIdx.x, blockDim.x);
-      gather_tile<D>(values(tile), in_.kv.values, in_, rows_, tile, threadIdx.x, blockDim.x);
+      tile_pages(pages_, in_, rows_, tile);
+      gather_tile<D>(keys(tile), in_.kv.keys, in_, head, pages_, stored, threadIdx.x, blockDim.x);
+      gather_tile<D>(values(tile), in_.kv.values, in_, head, pages_, stored, threadIdx.x,
+                     blockDim.x);
       return;
     }
-    const int stored = stored_keys(rows_, tile);
     if (threadIdx.x == 0) {
       std::uint64_t* barriers = barriers_[stage(tile)];
-      copy_tile<D>(keys(tile), in_.kv.keys, in_, rows_, pages_, stored, &barriers[0]);
-      copy_tile<D>(values(tile), in_.kv.values, in_, rows_, pages_, stored, &barriers[1]);
+      copy_tile<D>(keys(tile), in_.kv.keys, in_, head, pages_, stored, &barriers[0]);
+      copy_tile<D>(values(tile), in_.kv.values, in_, head, pages_, stored, &barriers[1]);
       if (tile + 1 < end_) tile_pages(pages_, in_, rows_, tile + 1);
     }
     wipe_values<D>(values(tile), stored, threadIdx.x, blockDim.x);
@@ -174,7 +176,9 @@ __global__ void __launch_bounds__(Shape<D>::kThreads, Shape<D>::kBlocks)
   TileLoader<D, kGeneral> tiles(in, rows, memory + Shape<D>::kQueryBytes, barriers, tile_first,
                                 tile_end);
   for (int i = 0; i < kStages; ++i) tiles.start(tile_first + i);
-  load_queries<D, kRows, Shape<D>::kThreads, kGeneral>(memory, in, rows, first);
+  Queries<D, kRows, Shape<D>::kThreads, kGeneral> queries_here;
+  queries_here.load(in, rows, first);
+  queries_here.store(memory);
   __syncthreads();
   const int warp_row = int(threadIdx.x) / 32 * 16 * WarpRows<D>::M;
   WarpRows<D> warp(rows, first + warp_row);

@@ -1,36 +1,117 @@
-// Attention of segments with few query rows and any context: every tile of keys has a block, which
-// leaves what it made of the tile to a second kernel that merges.
+// Attention of segments with few query rows and any context: as many blocks as the device runs at
+// the same time take tiles of keys one after the other, and leave what the readers made of them to
+// a second kernel that merges.
+#include <algorithm>
+
 #include "backend/cuda/attention_few.cuh"
 
 namespace counterbeam::cuda {
 namespace {
 
-// grid (tiles, key heads x row tiles, segments)
-template <int D, bool kGeneral>
-__global__ void __launch_bounds__(kFewThreads) attend_parts(AttentionInput in) {
-  extern __shared__ __align__(128) char memory[];
-  FewMemory<D>& tile_memory = *reinterpret_cast<FewMemory<D>*>(memory);
-  let_successor_start();
-  const FewRows few(in, blockIdx.z, int(blockIdx.y) / in.kv.heads, int(blockIdx.y) % in.kv.heads);
-  const int tile = blockIdx.x;
-  float values[1][D / 32][4];
-  attend_tile<D, kGeneral>(values, tile_memory, in, few, tile);
-  if (!few.sees(tile)) return;
-  const auto place = [&](int row) {
-    const int f = few.first + row;
-    const std::size_t head =
-        std::size_t(few.rows.row(f)) * std::size_t(in.heads) + std::size_t(few.rows.head(f));
-    return head * std::size_t(in.partial_tiles) + std::size_t(tile);
-  };
-  for (int half = 0; half < 2; ++half) {
-    const int row = int(threadIdx.x & 31) / 4 + half * 8;
-    if (row < few.count) write_partial<D>(in.partial_values + place(row) * D, values, half);
-  }
-  const int row = threadIdx.x;
-  if (row < few.count) in.partial_sums[place(row)] = row_sum(tile_memory, row, in.scale);
+__device__ __forceinline__ bool somebody_sees(const SharedTile& tile, int window) {
+  if (window <= 0) return true;
+  bool seen = false;
+#pragma unroll
+  for (int i = 0; i < kTileReaders; ++i)
+    seen |= i < tile.readers && (tile.tile + 1) * kTileKeys > tile.position[i] - window + 1;
+  return seen;
 }
 
-constexpr int kMergeWarps = 4, kMergeLoads = 16;
+// Query rows from `first` on, at most kFewRows, of the block's tile.
+template <int D, bool kGeneral>
+__device__ __forceinline__ void attend_part(const char* queries, TileMemory<D>& tile, int parity,
+                                            const AttentionInput& in, const ReaderRows& rows,
+                                            int first) {
+  const WarpShare<D> share(rows.count() - first);
+  const int lane = threadIdx.x & 31, from = first + share.first_row;
+  std::size_t places[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int f = from + half * 8 + lane / 4;
+    const std::size_t head =
+        std::size_t(rows.row(f)) * std::size_t(in.heads) + std::size_t(rows.head(f));
+    places[half] = head * std::size_t(in.partial_tiles) + std::size_t(rows.tile.tile);
+  }
+  const bool is_row[] = {from + lane / 4 < rows.count(), from + 8 + lane / 4 < rows.count()};
+  attend<D, kGeneral>(
+      queries + share.first_row * D * 2, tile, parity, in, rows, from, share,
+      [&](int half, const RowSum& sum) {
+        const bool writes = share.first_piece == 0 && (lane & 3) == 0;
+        if (writes && is_row[half]) in.partial_sums[places[half]] = sum;
+      },
+      [&](int half, int column, float low, float high) {
+        if (is_row[half])
+          *reinterpret_cast<float2*>(in.partial_values + places[half] * D + column) = {low, high};
+      });
+}
+
+template <int D>
+struct PartsMemory {
+  TileMemory<D> tile;
+  QueryMemory<D, kFewRows<D>> queries;
+};
+
+// What a block works on: every gridDim.x-th pair of a tile and a key head. Beyond the last, tiles
+// without readers.
+struct BlockTiles {
+  const AttentionInput& in;
+  int end;
+
+  __device__ explicit BlockTiles(const AttentionInput& input)
+      : in(input), end(*input.batch.tile_count * input.kv.heads) {}
+  __device__ ReaderRows rows(int i) const {
+    const int index = int(blockIdx.x) + i * int(gridDim.x), heads = in.kv.heads;
+    ReaderRows rows{in.batch.tiles[min(index, end - 1) / heads], in.group, index % heads,
+                    in.group_inverse};
+    if (index >= end) rows.tile.readers = 0;
+    return rows;
+  }
+};
+
+template <int D, bool kGeneral>
+__global__ void __launch_bounds__(kFewThreads) attend_parts(AttentionInput in) {
+  extern __shared__ __align__(128) char shared[];
+  auto& [tile, query_memory] = *reinterpret_cast<PartsMemory<D>*>(shared);
+  let_successor_start();
+  const BlockTiles tiles(in);
+  const bool copies = !kGeneral && threadIdx.x == 0;
+  ReaderRows rows = tiles.rows(0);
+  if (copies) {
+    make_barriers(tile);
+    if (rows.tile.settled) start_tile(tile, in, rows);
+  }
+  wait_for_predecessor();
+  if (copies && !rows.tile.settled) start_tile(tile, in, rows);
+  Queries<D, kFewRows<D>, kFewThreads, kGeneral> queries;
+  queries.load(in, rows, 0);
+  for (int i = 0; rows.tile.readers > 0; ++i) {
+    const ReaderRows next = tiles.rows(i + 1);
+    queries.store(query_memory.rows);
+    queries.load(in, next, 0);
+    if (somebody_sees(rows.tile, in.window)) {
+      complete_tile<D, kGeneral>(tile, in, rows);
+      for (int first = 0; first < rows.count(); first += kFewRows<D>) {
+        if (first > 0) {
+          Queries<D, kFewRows<D>, kFewThreads, kGeneral> more;
+          more.load(in, rows, first);
+          __syncthreads();  // nobody reads the rows before any longer
+          more.store(query_memory.rows);
+        }
+        __syncthreads();
+        attend_part<D, kGeneral>(query_memory.rows, tile, i & 1, in, rows, first);
+      }
+    } else if (copies) {
+      barrier_wait(&tile.barriers[0], i & 1);
+      barrier_wait(&tile.barriers[1], i & 1);
+    }
+    writes_before_copies();
+    __syncthreads();  // nobody reads this tile any longer
+    if (copies) start_tile(tile, in, next);
+    rows = next;
+  }
+}
+
+constexpr int kMergeWarps = 4, kMergeLoads = 8;
 
 // The factors of up to 32 tiles at once, a tile to a lane; `top` is the row's largest score so far.
 __device__ __forceinline__ MergeFactors lane_factors(float& top, float of_tile) {
@@ -47,60 +128,89 @@ __device__ __forceinline__ MergeFactors lane_factors(float& top, float of_tile) 
   return merge_factors(before, of_tile);
 }
 
-// A warp to 64 columns of a head, a lane to two.
+// Columns of a lane.
+template <int D>
+constexpr int kMergeColumns = D == 64 ? 2 : 4;
+
+// A warp to the columns of a head, or to half of 256.
 template <int D, bool kGeneral>
 __global__ void __launch_bounds__(kMergeWarps * 32) merge_parts(AttentionInput in) {
+  constexpr int kColumns = kMergeColumns<D>, kWarps = D / (32 * kColumns);
+  struct alignas(kColumns * 4) Columns {
+    float at[kColumns];
+  };
   let_successor_start();
-  wait_for_predecessor();
   const int item = int(blockIdx.x) * kMergeWarps + int(threadIdx.x) / 32;
-  const int head = item / (D / 64) % in.heads, row = item / (D / 64) / in.heads;
-  if (row >= in.batch.rows) return;
-  const int position = in.batch.row_position[row];
+  const int head = item / kWarps % in.heads, row = item / kWarps / in.heads;
+  const int position = row < in.batch.rows ? in.batch.row_position[row] : -1;
+  wait_for_predecessor();
   if (position < 0) return;
-  const int lane = threadIdx.x & 31, column = item % (D / 64) * 64 + lane * 2;
+  const int lane = threadIdx.x & 31, column = (item % kWarps * 32 + lane) * kColumns;
   const int first = in.window > 0 ? max(0, position - in.window + 1) / kTileKeys : 0;
   const int end = position / kTileKeys + 1;
   const std::size_t at = (std::size_t(row) * std::size_t(in.heads) + std::size_t(head)) *
                          std::size_t(in.partial_tiles);
   const float* values = in.partial_values + at * D + column;
-  float top = -INFINITY, sum = 0, low = 0, high = 0;
+  float top = -INFINITY, sum = 0;
+  Columns all{};
+  const auto load = [&](Columns(&some)[kMergeLoads], int tile) {
+#pragma unroll
+    for (int i = 0; i < kMergeLoads; ++i, ++tile)
+      some[i] = tile < end ? *reinterpret_cast<const Columns*>(values + std::size_t(tile) * D)
+                           : Columns{};
+  };
   for (int chunk = first; chunk < end; chunk += 32) {
     // Beyond the last tile there is nothing to see, which changes nothing.
     const RowSum own =
         chunk + lane < end ? in.partial_sums[at + std::size_t(chunk + lane)] : no_tiles();
+    Columns more[kMergeLoads];
+    load(more, chunk);
     const MergeFactors own_factors = lane_factors(top, own.top);
     for (int some = 0; some < min(32, end - chunk); some += kMergeLoads) {
-      float2 more[kMergeLoads];
-#pragma unroll
-      for (int i = 0; i < kMergeLoads; ++i) {
-        const int tile = chunk + some + i;
-        more[i] = tile < end ? *reinterpret_cast<const float2*>(values + std::size_t(tile) * D)
-                             : float2{0, 0};
-      }
 #pragma unroll
       for (int i = 0; i < kMergeLoads; ++i) {
         const MergeFactors factors{__shfl_sync(~0u, own_factors.kept, some + i),
                                    __shfl_sync(~0u, own_factors.added, some + i)};
         sum = merge(sum, __shfl_sync(~0u, own.sum, some + i), factors);
-        low = merge(low, more[i].x, factors);
-        high = merge(high, more[i].y, factors);
+#pragma unroll
+        for (int c = 0; c < kColumns; ++c) all.at[c] = merge(all.at[c], more[i].at[c], factors);
       }
+      load(more, chunk + some + kMergeLoads);
     }
   }
   const float inverse = __frcp_rn(sum);
   Bf16* to = in.out + std::ptrdiff_t(row) * in.out_stride + head * in.kv.head_dim;
-  write_pair<kGeneral>(to, column, in.kv.head_dim, finished(low, inverse), finished(high, inverse));
+#pragma unroll
+  for (int c = 0; c < kColumns; c += 2)
+    write_pair<kGeneral>(to, column + c, in.kv.head_dim, finished(all.at[c], inverse),
+                         finished(all.at[c + 1], inverse));
+}
+
+// Blocks that the device runs at the same time.
+template <auto kKernel>
+int resident_blocks(std::size_t shared_bytes) {
+  static const int count = [=] {
+    int device = 0, processors = 0, blocks = 0;
+    check(cudaGetDevice(&device), "asking for the device");
+    check(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device),
+          "asking for the number of multiprocessors");
+    check(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kKernel, kFewThreads, shared_bytes),
+        "asking how many blocks fit");
+    return processors * blocks;
+  }();
+  return count;
 }
 
 template <int D, bool kGeneral>
 void attend(cudaStream_t stream, const AttentionInput& in) {
-  allow_shared<attend_parts<D, kGeneral>>(sizeof(FewMemory<D>));
-  const int row_tiles = (in.batch.longest_segment * in.group + kFewRows - 1) / kFewRows;
-  launch(stream, "attention", attend_parts<D, kGeneral>,
-         {unsigned(in.partial_tiles), unsigned(in.kv.heads * row_tiles),
-          unsigned(in.batch.segment_count)},
-         kFewThreads, sizeof(FewMemory<D>), in);
-  const int items = in.batch.rows * in.heads * (D / 64);
+  constexpr auto kKernel = attend_parts<D, kGeneral>;
+  constexpr int kBytes = sizeof(PartsMemory<D>);
+  allow_shared<kKernel>(kBytes);
+  const int most = in.batch.rows * in.partial_tiles * in.kv.heads;
+  launch(stream, "attention", kKernel, unsigned(std::min(most, resident_blocks<kKernel>(kBytes))),
+         kFewThreads, kBytes, in);
+  const int items = in.batch.rows * in.heads * (D / (32 * kMergeColumns<D>));
   launch(stream, "merging attention", merge_parts<D, kGeneral>,
          unsigned((items + kMergeWarps - 1) / kMergeWarps), kMergeWarps * 32, 0, in);
 }

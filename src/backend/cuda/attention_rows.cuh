@@ -26,9 +26,32 @@ struct QueryRows {
   __device__ int end_tile(int f) const { return position(f) / kTileKeys + 1; }
 };
 
+// The query rows of one key head for the readers of a tile.
+struct ReaderRows {
+  SharedTile tile;
+  int group, kv_head;
+  unsigned group_inverse;  // AttentionInput's
+
+  __device__ int count() const { return tile.readers * group; }
+  __device__ int row(int f) const { return pick(tile.row, reader(f)); }
+  __device__ int head(int f) const { return kv_head * group + f - reader(f) * group; }
+  __device__ int position(int f) const {
+    return pick(tile.position, min(reader(f), tile.readers - 1));
+  }
+
+ private:
+  __device__ int reader(int f) const { return group == 1 ? f : __umulhi(f, group_inverse); }
+  // Without an index, so that the tile stays in registers.
+  __device__ static int pick(const int (&of)[kTileReaders], int i) {
+    static_assert(kTileReaders == 4);
+    const int a = of[0], b = of[1], c = of[2], d = of[3];
+    return i & 2 ? (i & 1 ? d : c) : (i & 1 ? b : a);
+  }
+};
+
 // Columns 8 piece to 8 piece + 7.
-template <bool kGeneral>
-__device__ __forceinline__ uint4 query_piece(const AttentionInput& in, const QueryRows& rows, int f,
+template <bool kGeneral, typename Rows>
+__device__ __forceinline__ uint4 query_piece(const AttentionInput& in, const Rows& rows, int f,
                                              int piece) {
   if (f >= rows.count()) return {0, 0, 0, 0};
   const int d = in.kv.head_dim;
@@ -42,24 +65,32 @@ __device__ __forceinline__ uint4 query_piece(const AttentionInput& in, const Que
   return {pair(piece * 8), pair(piece * 8 + 2), pair(piece * 8 + 4), pair(piece * 8 + 6)};
 }
 
-// Query rows [first, first + kRows) as a tile at `to`; a thread's loads are all under way at once.
+// Query rows [first, first + kRows) on their way into a tile in shared memory, spread over the
+// threads of a block; all loads are under way at once.
 template <int D, int kRows, int kThreads, bool kGeneral>
-__device__ __forceinline__ void load_queries(char* to, const AttentionInput& in,
-                                             const QueryRows& rows, int first) {
-  constexpr int kPieces = D / 8, kEach = kRows * kPieces / kThreads;
+class Queries {
+ public:
+  template <typename Rows>
+  __device__ __forceinline__ void load(const AttentionInput& in, const Rows& rows, int first) {
+#pragma unroll
+    for (int i = 0; i < kEach; ++i)
+      pieces_[i] = query_piece<kGeneral>(in, rows, first + at(i) / kPieces, at(i) % kPieces);
+  }
+  __device__ __forceinline__ void store(char* to) const {
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      *reinterpret_cast<uint4*>(to + tile_offset<D>(at(i) / kPieces, at(i) % kPieces)) = pieces_[i];
+    }
+  }
+
+ private:
+  static constexpr int kPieces = D / 8, kEach = kRows * kPieces / kThreads;
   static_assert(kEach * kThreads == kRows * kPieces);
-  uint4 loaded[kEach];
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const int at = i * kThreads + int(threadIdx.x);
-    loaded[i] = query_piece<kGeneral>(in, rows, first + at / kPieces, at % kPieces);
+  __device__ static int at(int i) {
+    return i * kThreads + int(threadIdx.x);
   }
-#pragma unroll
-  for (int i = 0; i < kEach; ++i) {
-    const int at = i * kThreads + int(threadIdx.x);
-    *reinterpret_cast<uint4*>(to + tile_offset<D>(at / kPieces, at % kPieces)) = loaded[i];
-  }
-}
+  uint4 pieces_[kEach];
+};
 
 template <bool kGeneral>
 __device__ __forceinline__ void write_pair(Bf16* to, int column, int head_dim, float low,
@@ -83,15 +114,15 @@ constexpr std::uint64_t kNoHint =
 // Starts the copy of a tile's keys (or values), whose pages are those at `pages`.
 template <int D>
 __device__ __forceinline__ void copy_tile(char* to, const Bf16* pool, const AttentionInput& in,
-                                          const QueryRows& rows, const int (&pages)[kTilePages],
-                                          int stored, std::uint64_t* barrier) {
+                                          int kv_head, const int (&pages)[kTilePages], int stored,
+                                          std::uint64_t* barrier) {
   barrier_expect(barrier, stored * D * 2);
 #pragma unroll
   for (int i = 0; i < kTilePages; ++i) {
     const int tokens = min(kPageTokens, stored - i * kPageTokens);
     if (tokens > 0) {
-      copy_bytes(to + i * kPageTokens * D * 2, pool + in.kv.at(pages[i], rows.kv_head),
-                 tokens * D * 2, barrier, kNoHint);
+      copy_bytes(to + i * kPageTokens * D * 2, pool + in.kv.at(pages[i], kv_head), tokens * D * 2,
+                 barrier, kNoHint);
     }
   }
 }
@@ -116,17 +147,15 @@ __device__ __forceinline__ void wipe_values(char* values, int stored, int thread
 // A tile of any width, element by element; what is not there becomes 0.
 template <int D>
 __device__ __forceinline__ void gather_tile(char* to, const Bf16* pool, const AttentionInput& in,
-                                            const QueryRows& rows, int tile, int thread,
-                                            int threads) {
-  const int stored = stored_keys(rows, tile), d = in.kv.head_dim;
-  int pages[kTilePages];
-  tile_pages(pages, in, rows, tile);
+                                            int kv_head, const int (&pages)[kTilePages], int stored,
+                                            int thread, int threads) {
+  const int d = in.kv.head_dim;
   for (int i = thread; i < kTileKeys * D; i += threads) {
     const int token = i / D, column = i % D;
     Bf16 value = __float2bfloat16_rn(0.0f);
     if (token < stored && column < d) {
       const int page = token < kPageTokens ? pages[0] : pages[1];
-      value = pool[in.kv.at(page, rows.kv_head) + page_index(token % kPageTokens, column, d)];
+      value = pool[in.kv.at(page, kv_head) + page_index(token % kPageTokens, column, d)];
     }
     *reinterpret_cast<Bf16*>(to + tile_offset<D>(token, column / 8) + column % 8 * 2) = value;
   }

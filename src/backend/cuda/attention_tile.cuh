@@ -11,8 +11,6 @@
 
 namespace counterbeam::cuda {
 
-constexpr int kTilePages = kTileKeys / kPageTokens;
-
 __device__ __forceinline__ std::uint32_t pack(float low, float high) {
   const __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
   return *reinterpret_cast<const std::uint32_t*>(&both);

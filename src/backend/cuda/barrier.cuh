@@ -36,6 +36,12 @@ __device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, int parity)
       : "memory");
 }
 
+// What this thread has written to shared memory comes before copies that are started after a
+// barrier of the block.
+__device__ __forceinline__ void writes_before_copies() {
+  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
 constexpr std::uint64_t kReadOnce = 0x12F0000000000000;  // evict first
 constexpr std::uint64_t kKeep = 0x14F0000000000000;      // evict last
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/cuda/launch.h"
+#include "backend/cuda/tile_sharing.h"
 
 namespace counterbeam::cuda {
 namespace {
@@ -14,6 +15,10 @@ constexpr std::size_t kRowBytes = std::size_t{1} << 20;
 
 std::size_t after(std::size_t place, std::size_t bytes) {
   return (place + bytes + 15) / 16 * 16;
+}
+
+int pages_of(const Segment& segment) {
+  return (segment.position + segment.rows + kPageTokens - 1) / kPageTokens;
 }
 
 }  // namespace
@@ -27,15 +32,24 @@ void BatchUpload::make_room(std::size_t bytes) {
 }
 
 DeviceBatch BatchUpload::write(const Batch& batch, int rows, int segments, int context) {
+  DeviceBatch on_device{};
   std::size_t page_count = 0;
-  for (const Segment& segment : batch.segments) page_count += segment.pages.size();
+  for (const Segment& segment : batch.segments) {
+    page_count += std::size_t(pages_of(segment));
+    on_device.longest_segment = std::max(on_device.longest_segment, segment.rows);
+  }
+  // What segments of one row may need, so that places depend on nothing else.
+  page_count = std::max(page_count, std::size_t(segments) * std::size_t(context / kPageTokens + 1));
+  const bool sharing = tiles_are_shared(rows, on_device.longest_segment, context);
   const auto ints = [](std::size_t n) { return n * sizeof(int); };
   Places at{};
   at.row_segment = after(0, ints(std::size_t(rows)));
   at.row_position = after(at.row_segment, ints(std::size_t(rows)));
   at.segments = after(at.row_position, ints(std::size_t(rows)));
   at.pages = after(at.segments, std::size_t(segments) * sizeof(DeviceSegment));
-  used_ = after(at.pages, ints(page_count));
+  at.tile_count = after(at.pages, ints(page_count));
+  at.tiles = after(at.tile_count, sizeof(int));
+  used_ = at.tiles;
   make_room(used_);
 
   const auto host = [&](std::size_t place) { return reinterpret_cast<int*>(host_.data() + place); };
@@ -47,7 +61,6 @@ DeviceBatch BatchUpload::write(const Batch& batch, int rows, int segments, int c
   std::fill(ids + real, ids + rows, 0);
   std::fill(row_segment + real, row_segment + rows, 0);
   std::fill(row_position + real, row_position + rows, -1);
-  DeviceBatch on_device{};
   int first_page = 0, index = 0;
   for (const Segment& segment : batch.segments) {
     for (int i = 0; i < segment.rows; ++i) {
@@ -56,10 +69,17 @@ DeviceBatch BatchUpload::write(const Batch& batch, int rows, int segments, int c
     }
     of_segment[index++] = {segment.first_row, segment.rows, segment.position, first_page,
                            static_cast<int>(segment.state)};
-    for (const PageId page : segment.pages) pages[first_page++] = static_cast<int>(page);
-    on_device.longest_segment = std::max(on_device.longest_segment, segment.rows);
+    for (int i = 0; i < pages_of(segment); ++i)
+      pages[first_page++] = static_cast<int>(segment.pages[std::size_t(i)]);
   }
   for (; index < segments; ++index) of_segment[index] = {real, 0, 0, 0, 0};
+  if (sharing) {
+    share_tiles({of_segment, batch.segments.size()}, pages, tiles_);
+    used_ = after(at.tiles, tiles_.size() * sizeof(SharedTile));
+    make_room(used_);
+    *host(at.tile_count) = static_cast<int>(tiles_.size());
+    std::memcpy(host_.data() + at.tiles, tiles_.data(), tiles_.size() * sizeof(SharedTile));
+  }
 
   const auto device = [&](std::size_t place) {
     return reinterpret_cast<const int*>(device_.as<std::byte>() + place);
@@ -70,6 +90,10 @@ DeviceBatch BatchUpload::write(const Batch& batch, int rows, int segments, int c
   on_device.segments =
       reinterpret_cast<const DeviceSegment*>(device_.as<std::byte>() + at.segments);
   on_device.pages = device(at.pages);
+  if (sharing) {
+    on_device.tile_count = device(at.tile_count);
+    on_device.tiles = reinterpret_cast<const SharedTile*>(device_.as<std::byte>() + at.tiles);
+  }
   on_device.rows = rows;
   on_device.segment_count = segments;
   on_device.longest_context = context;

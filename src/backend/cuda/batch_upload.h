@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "backend/cuda/device_memory.h"
 #include "backend/cuda/kernels.h"
@@ -21,12 +22,13 @@ class BatchUpload {
 
  private:
   struct Places {
-    std::size_t row_segment, row_position, segments, pages;  // ids come first
+    std::size_t row_segment, row_position, segments, pages, tile_count, tiles;  // ids come first
   };
   void make_room(std::size_t bytes);
 
   PinnedMemory host_, host_rows_;
   DeviceMemory device_, device_rows_;
+  std::vector<SharedTile> tiles_;
   std::size_t used_ = 0;
 };
 

@@ -27,6 +27,22 @@ struct DeviceSegment {
   int state;
 };
 
+// Attention takes keys in tiles of 64 at fixed positions. Rows of sequences that share the pages of
+// a tile read it together.
+constexpr int kTileKeys = 64;
+constexpr int kTilePages = kTileKeys / kPageTokens;
+constexpr int kTileReaders = 4;  // the beams of one survivor
+
+struct alignas(16) SharedTile {
+  int tile;
+  int pages[kTilePages];  // 0 beyond the last
+  short stored;           // keys that are there, this step's included
+  signed char settled;    // whether they were all there before this step
+  signed char readers;
+  int row[kTileReaders];
+  int position[kTileReaders];  // of the rows
+};
+
 struct DeviceBatch {
   const int* ids;                 // [rows]
   const int* row_segment;         // [rows], of real rows
@@ -37,6 +53,10 @@ struct DeviceBatch {
   int segment_count = 0;
   int longest_segment = 0;  // bound on DeviceSegment::rows
   int longest_context = 0;  // bound on position + rows of any segment
+  // Of segments with few rows, in memory for one per row and tile of the longest context; null: not
+  // made for this step.
+  const SharedTile* tiles = nullptr;
+  const int* tile_count = nullptr;  // on the device, since it differs from step to step
 };
 
 // Keys and values: two arrays [layers][pages][heads][kPageTokens][head_dim].
