@@ -88,6 +88,10 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
     for (int i = 0; i < segment.rows; i += most)
       runs.push_back({segment.first_row + i, std::min(most, segment.rows - i)});
   }
+  // Beams share pages, which are in the cache where their rows, of one key head, follow each other.
+  const auto first_page = [&](const Run& run) { return row_segment_[run.row]->pages[0]; };
+  std::stable_sort(runs.begin(), runs.end(),
+                   [&](const Run& a, const Run& b) { return first_page(a) < first_page(b); });
   const int count = static_cast<int>(runs.size()), items = count * kv.shape().heads;
   const auto job_of = [&](int item) {
     const int head = item / count;
@@ -108,7 +112,6 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
     job.scale = scale;
     return job;
   };
-  // Rows of one key head follow each other: beams share pages, which then are in the cache.
   pool_.split(items, 1, [&](int begin, int end, int worker) {
     float* space = scratch(worker, std::size_t(attention_scratch(group, width)));
     AttentionHead job = job_of(begin);

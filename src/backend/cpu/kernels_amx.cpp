@@ -246,8 +246,16 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
   } else {
     zero_sums<kBlocks>();
   }
-  for (int k = from; k < until; k += kTileDepth, a += kTileBytes, w += kPanelStepBytes)
+  // The next outputs, a row with every step: to store a tile takes long where its lines are far.
+  int row = kOnce ? p.rows : (block + kBlocks) * kTileRows;
+  const int last_row = least(p.rows, row + kBlocks * kTileRows);
+  for (int k = from; k < until; k += kTileDepth, a += kTileBytes, w += kPanelStepBytes) {
+    for (int ahead = 0; ahead < 2 && row < last_row; ++ahead, ++row) {
+      __builtin_prefetch(out_of(p, row, column), 1, 3);
+      __builtin_prefetch(out_of(p, row, column + 16), 1, 3);
+    }
     multiply_step<kBlocks, kOnce>(a, block_bytes, w, fetch);
+  }
   store_sums<kBlocks>(whole ? straight : beside);
   if (whole) return;
   for (int tile = 0; tile < 2 * kBlocks; ++tile)
