@@ -47,9 +47,9 @@ void run(int hidden, int intermediate, int qkv, const std::vector<int>& row_coun
   const int processors = properties.multiProcessorCount;
   prepare_products();
   DeviceMemory sums(product_workspace(processors), "sums");
-  DeviceMemory flags(std::size_t(product_counts(processors)) * 4, "flags");
+  DeviceMemory flags(std::size_t(product_flags(processors)) * 4, "flags");
   check(cudaMemset(flags.data(), 0, flags.bytes()), "clearing");
-  const ProductDevice device{processors, sums.as<float>(), flags.as<unsigned>()};
+  const ProductDevice device{sums.as<float>(), flags.as<unsigned>()};
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
 

@@ -21,9 +21,9 @@ class CudaProducts : public CudaTest {
     cuda::prepare_products();
     const int processors = properties.multiProcessorCount;
     sums_ = std::make_unique<DeviceArray<std::byte>>(cuda::product_workspace(processors));
-    counts_ = std::make_unique<DeviceArray<unsigned>>(
-        std::vector<unsigned>(std::size_t(cuda::product_counts(processors)), 0));
-    device_ = {processors, reinterpret_cast<float*>(sums_->data()), counts_->data()};
+    flags_ = std::make_unique<DeviceArray<unsigned>>(
+        std::vector<unsigned>(std::size_t(cuda::product_flags(processors)), 0));
+    device_ = {reinterpret_cast<float*>(sums_->data()), flags_->data()};
   }
 
   struct Packed {
@@ -69,7 +69,7 @@ class CudaProducts : public CudaTest {
 
   cuda::ProductDevice device_;
   std::unique_ptr<DeviceArray<std::byte>> sums_;
-  std::unique_ptr<DeviceArray<unsigned>> counts_;
+  std::unique_ptr<DeviceArray<unsigned>> flags_;
 };
 
 std::vector<float> plain_product(const std::vector<float>& x, const std::vector<float>& w, int rows,

@@ -67,9 +67,9 @@ CudaOps::CudaOps() {
   prepare_products();
   const int processors = properties.multiProcessorCount;
   partial_sums_.want(product_workspace(processors), "sums of products");
-  counts_.want(std::size_t(product_counts(processors)) * sizeof(unsigned), "counts of products");
-  check(cudaMemset(counts_.data(), 0, counts_.bytes()), "clearing counts");
-  products_ = {processors, partial_sums_.as<float>(), counts_.as<unsigned>()};
+  flags_.want(std::size_t(product_flags(processors)) * sizeof(unsigned), "flags of products");
+  check(cudaMemset(flags_.data(), 0, flags_.bytes()), "clearing flags");
+  products_ = {partial_sums_.as<float>(), flags_.as<unsigned>()};
 }
 
 CudaOps::~CudaOps() {

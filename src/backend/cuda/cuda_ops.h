@@ -94,7 +94,7 @@ class CudaOps : public Ops {
   cudaStream_t stream_ = nullptr;   // where everything happens
   cudaStream_t capture_ = nullptr;  // where graphs are written
   ProductDevice products_;
-  DeviceMemory partial_sums_, counts_, workspace_, logits_, jobs_, results_;
+  DeviceMemory partial_sums_, flags_, workspace_, logits_, jobs_, results_;
   PinnedMemory jobs_there_, results_back_;
   WeightUpload weight_upload_;
   BatchUpload upload_;

@@ -76,8 +76,23 @@ int parts_of(const Weights& weights) {
   return ceiling(steps, ceiling(steps, parts));
 }
 
+// Microseconds, as measured at more than 64 rows: of a step, of finishing a tile (putting it
+// together from a cluster included), of a cut whose sums are set aside.
+struct TileCost {
+  double step, finish, cut;
+};
 template <typename Tile>
-ProductWork work_of(const Weights& weights, int rows) {
+constexpr TileCost kCost = Tile::kWidth == 1   ? TileCost{0.45, 7, 3}
+                           : Tile::kRows < 192 ? TileCost{0.78, 9.5, 3}
+                                               : TileCost{1.05, 12, 6};
+
+struct PlannedWork {
+  ProductWork work;
+  double microseconds;
+};
+
+template <typename Tile>
+PlannedWork plan(const Weights& weights, int rows) {
   ProductWork work{};
   work.tiles = ceiling(blocks_of(weights.out), Tile::kBlocks);
   work.row_tiles = ceiling(rows, Tile::kRows);
@@ -85,16 +100,21 @@ ProductWork work_of(const Weights& weights, int rows) {
   work.parts = parts_of(weights);
   work.part_steps = ceiling(work.steps, work.parts);
   const int all = work.tiles * work.row_tiles;
-  work.split = work.parts > 1 && (Tile::kWidth == 1 || all <= clusters_at_once<Tile>(work.parts));
-  work.workers = work.split ? all : std::min(all, clusters_at_once<Tile>(1));
-  if (work.parts > 1) {
-    work.waves = ceiling(all, work.workers);
-  } else {
+  constexpr TileCost cost = kCost<Tile>;
+  const double whole = work.steps * cost.step + (work.parts - 1) * cost.cut + cost.finish;
+  work.workers = std::min(all, clusters_at_once<Tile>(1));
+  if (work.parts == 1) {
     work.waves = std::max(0, all / work.workers - 1);
     const int left = (all - work.waves * work.workers) * work.steps;
     work.per_worker = std::max(work.steps, ceiling(left, work.workers));
+    return {work, whole * all / work.workers};
   }
-  return work;
+  work.waves = ceiling(all, work.workers);
+  const double split = ceiling(all, clusters_at_once<Tile>(work.parts)) *
+                       (work.part_steps * cost.step + cost.finish);
+  work.split = split < whole * work.waves;
+  if (work.split) work.workers = all;
+  return {work, std::min(split, whole * work.waves)};
 }
 
 template <typename Tile, Finish kFinish>
@@ -105,20 +125,6 @@ void run(cudaStream_t stream, const ProductParameters& p, Matrix x) {
                   Tile::kBytes, p, row_boxes(x, Tile::kRows));
 }
 
-// About how long a product of more than 64 rows takes, in microseconds, as measured.
-template <typename Tile>
-double estimate(const Weights& weights, int rows) {
-  const ProductWork work = work_of<Tile>(weights, rows);
-  const int all = work.tiles * work.row_tiles;
-  const bool most = Tile::kRows == 192;
-  const double step = Tile::kWidth == 1 ? 0.44 : most ? 1.1 : 0.88;
-  const double finish = Tile::kWidth == 1 ? 2.5 : most ? 10 : 6, cut = 2;
-  if (work.split)
-    return ceiling(all, clusters_at_once<Tile>(work.parts)) * (work.part_steps * step + finish);
-  const double turns = work.parts > 1 ? work.waves : double(all) / work.workers;
-  return turns * (work.steps * step + (work.parts - 1) * cut + finish);
-}
-
 // Calls f with the tile that suits the rows: a narrow one while the weights take the time.
 template <typename F>
 void with_tile(const Weights& weights, int rows, const F& f) {
@@ -126,10 +132,11 @@ void with_tile(const Weights& weights, int rows, const F& f) {
   if (rows <= 32) return f(ProductTile<32, 1>());
   if (rows <= 48) return f(ProductTile<48, 1>());
   if (rows <= 64) return f(ProductTile<64, 1>());
-  const double narrow = estimate<ProductTile<128, 1>>(weights, rows);
-  const double wide = estimate<ProductTile<128, 2>>(weights, rows);
-  const double widest = estimate<ProductTile<192, 2>>(weights, rows);
-  if (rows <= 128 || narrow <= std::min(wide, widest)) return f(ProductTile<128, 1>());
+  if (rows <= 128) return f(ProductTile<128, 1>());
+  const double narrow = plan<ProductTile<128, 1>>(weights, rows).microseconds;
+  const double wide = plan<ProductTile<128, 2>>(weights, rows).microseconds;
+  const double widest = plan<ProductTile<192, 2>>(weights, rows).microseconds;
+  if (narrow <= std::min(wide, widest)) return f(ProductTile<128, 1>());
   if (wide < widest) return f(ProductTile<128, 2>());
   f(ProductTile<192, 2>());
 }
@@ -153,7 +160,7 @@ std::size_t product_workspace(int processors) {
   return std::size_t(processors) * ProductTile<192, 2>::kSumBytes;
 }
 
-int product_counts(int processors) {
+int product_flags(int processors) {
   return processors;
 }
 
@@ -180,10 +187,10 @@ void product(cudaStream_t stream, const ProductDevice& device, const ProductTarg
   p.out_stride = target.stride;
   p.bias = target.bias;
   p.sums = reinterpret_cast<float4*>(device.partial_sums);
-  p.flags = device.counts;
+  p.flags = device.flags;
   with_tile(weights, x.rows, [&](auto chosen) {
     using Tile = decltype(chosen);
-    p.work = work_of<Tile>(weights, x.rows);
+    p.work = plan<Tile>(weights, x.rows).work;
     switch (target.finish) {
       case Finish::Store:
         return run<Tile, Finish::Store>(stream, p, x);

@@ -49,12 +49,11 @@ struct ProductTarget {
 
 // What the products of one device share.
 struct ProductDevice {
-  int processors = 0;
   float* partial_sums = nullptr;  // product_workspace() bytes
-  unsigned* counts = nullptr;     // zero between launches, product_counts() of them
+  unsigned* flags = nullptr;      // zero between launches, product_flags() of them
 };
 std::size_t product_workspace(int processors);
-int product_counts(int processors);
+int product_flags(int processors);
 // Once per device, before the first product.
 void prepare_products();
 
