@@ -72,15 +72,22 @@ __device__ float team_sum(float x) {
   return x;
 }
 
+__device__ __forceinline__ Eight weights_from(const float* weight, int count) {
+  Eight eight;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) eight.at[i] = i < count ? weight[i] : 0;
+  return eight;
+}
+
 enum class Gate { None, Silu };
 
 // Norms of groups of `size` columns, kTeam threads each. A plain weight is applied to the rounded
-// number, a zero-centred one before rounding, as transformers does.
+// number, a zero-centred one before rounding, as transformers does. Weights come from memory while
+// the kernels before still run.
 template <int kTeam, Gate kGate>
 __global__ void norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weight, int size,
                             float eps, float offset) {
   let_successor_start();
-  wait_for_predecessor();
   constexpr int kTeams = kThreads / kTeam;
   const int groups = x.width / size;
   const int group = blockIdx.y * kTeams + threadIdx.x / kTeam, lane = threadIdx.x % kTeam;
@@ -90,11 +97,17 @@ __global__ void norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weig
   Bf16* to = row_of(out, blockIdx.x) + first;
   const bool whole = aligned(from, to) && size % 8 == 0;
   constexpr int kKept = 4;  // pieces of eight that stay in registers
-  Eight kept[kKept];
-  float sum = 0;
+  Eight kept[kKept], weights[kKept];
   int piece = 0;
 #pragma unroll
   for (; piece < kKept; ++piece) {
+    const int at = (piece * kTeam + lane) * 8;
+    weights[piece] = weights_from(weight + at, size - at);
+  }
+  wait_for_predecessor();
+  float sum = 0;
+#pragma unroll
+  for (piece = 0; piece < kKept; ++piece) {
     const int at = (piece * kTeam + lane) * 8;
     if (!real || at >= size) continue;
     kept[piece] = load(from + at, size - at, whole);
@@ -108,7 +121,7 @@ __global__ void norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weig
   }
   const float scale = rsqrtf(team_sum<kTeam>(sum) / float(size) + eps);
   if (!real) return;
-  const auto finish = [&](Eight eight, int at) {
+  const auto finish = [&](Eight eight, const Eight& factor, int at) {
     Eight gates;
     if constexpr (kGate == Gate::Silu) {
       const Bf16* g = row_of(gate, blockIdx.x) + first + at;
@@ -118,7 +131,7 @@ __global__ void norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weig
     for (int i = 0; i < 8; ++i) {
       if (at + i >= size) break;
       const float normed = eight.at[i] * scale;
-      float y = (offset == 0 ? rounded(normed) : normed) * (offset + weight[at + i]);
+      float y = (offset == 0 ? rounded(normed) : normed) * (offset + factor.at[i]);
       if constexpr (kGate == Gate::Silu) y *= gates.at[i] * sigmoid(gates.at[i]);
       eight.at[i] = y;
     }
@@ -127,10 +140,10 @@ __global__ void norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weig
 #pragma unroll
   for (piece = 0; piece < kKept; ++piece) {
     const int at = (piece * kTeam + lane) * 8;
-    if (at < size) finish(kept[piece], at);
+    if (at < size) finish(kept[piece], weights[piece], at);
   }
   for (int at = (kKept * kTeam + lane) * 8; at < size; at += kTeam * 8)
-    finish(load(from + at, size - at, whole), at);
+    finish(load(from + at, size - at, whole), weights_from(weight + at, size - at), at);
 }
 
 template <Gate kGate>
