@@ -159,23 +159,36 @@ __global__ void __launch_bounds__(kMergeWarps * 32) merge_parts(AttentionInput i
       some[i] = tile < end ? *reinterpret_cast<const Columns*>(values + std::size_t(tile) * D)
                            : Columns{};
   };
+  // What was read is never read again: it need not be written to memory.
+  const auto discard = [&](int tile) {
+    if (column % 32 != 0) return;  // a line is 32 numbers
+#pragma unroll
+    for (int i = 0; i < kMergeLoads; ++i, ++tile) {
+      if (tile < end) discard_line(values + std::size_t(tile) * D);
+    }
+  };
   for (int chunk = first; chunk < end; chunk += 32) {
     // Beyond the last tile there is nothing to see, which changes nothing.
     const RowSum own =
         chunk + lane < end ? in.partial_sums[at + std::size_t(chunk + lane)] : no_tiles();
-    Columns more[kMergeLoads];
-    load(more, chunk);
+    Columns some[kMergeLoads], more[kMergeLoads];
+    load(some, chunk);
     const MergeFactors own_factors = lane_factors(top, own.top);
-    for (int some = 0; some < min(32, end - chunk); some += kMergeLoads) {
+#pragma unroll
+    for (int from = 0; from < 32; from += kMergeLoads) {
+      if (from >= end - chunk) break;
+      load(more, chunk + from + kMergeLoads);
 #pragma unroll
       for (int i = 0; i < kMergeLoads; ++i) {
-        const MergeFactors factors{__shfl_sync(~0u, own_factors.kept, some + i),
-                                   __shfl_sync(~0u, own_factors.added, some + i)};
-        sum = merge(sum, __shfl_sync(~0u, own.sum, some + i), factors);
+        const MergeFactors factors{__shfl_sync(~0u, own_factors.kept, from + i),
+                                   __shfl_sync(~0u, own_factors.added, from + i)};
+        sum = merge(sum, __shfl_sync(~0u, own.sum, from + i), factors);
 #pragma unroll
-        for (int c = 0; c < kColumns; ++c) all.at[c] = merge(all.at[c], more[i].at[c], factors);
+        for (int c = 0; c < kColumns; ++c) all.at[c] = merge(all.at[c], some[i].at[c], factors);
       }
-      load(more, chunk + some + kMergeLoads);
+      discard(chunk + from);
+#pragma unroll
+      for (int i = 0; i < kMergeLoads; ++i) some[i] = more[i];
     }
   }
   const float inverse = __frcp_rn(sum);

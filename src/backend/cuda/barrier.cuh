@@ -53,6 +53,10 @@ __device__ __forceinline__ void copy_bytes(void* to, const void* from, int bytes
       "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
       : "memory");
 }
+// Forgets the 128 bytes at a multiple of 128 without writing them to memory.
+__device__ __forceinline__ void discard_line(const void* line) {
+  asm volatile("discard.global.L2 [%0], 128;" ::"l"(line) : "memory");
+}
 // The box of `map` at (column, row).
 __device__ __forceinline__ void copy_box(void* to, const CUtensorMap* map, int column, int row,
                                          std::uint64_t* barrier, std::uint64_t policy) {
