@@ -56,18 +56,19 @@ __device__ __forceinline__ bool aligned(const void* a, const void* b) {
   return ((reinterpret_cast<std::uintptr_t>(a) | reinterpret_cast<std::uintptr_t>(b)) & 15) == 0;
 }
 
-// The sum over the lanes of a team of `kTeam` threads (up to a whole block), known to all of them.
-template <int kTeam>
+// The sum over the lanes of a team of `kTeam` threads, known to all of them; `kTeams` to a block.
+template <int kTeam, int kTeams>
 __device__ float team_sum(float x) {
 #pragma unroll
   for (int i = kTeam < 32 ? kTeam / 2 : 16; i > 0; i /= 2) x += __shfl_xor_sync(~0u, x, i);
   if constexpr (kTeam > 32) {
-    __shared__ float of_warp[kTeam / 32];
-    if (threadIdx.x % 32 == 0) of_warp[threadIdx.x / 32] = x;
+    __shared__ float of_warp[kTeams][kTeam / 32];
+    const int team = threadIdx.x / kTeam;
+    if (threadIdx.x % 32 == 0) of_warp[team][threadIdx.x % kTeam / 32] = x;
     __syncthreads();
     x = 0;
 #pragma unroll
-    for (int i = 0; i < kTeam / 32; ++i) x += of_warp[i];
+    for (int i = 0; i < kTeam / 32; ++i) x += of_warp[team][i];
   }
   return x;
 }
@@ -83,20 +84,21 @@ enum class Gate { None, Silu };
 
 // Norms of groups of `size` columns, kTeam threads each. A plain weight is applied to the rounded
 // number, a zero-centred one before rounding, as transformers does. Weights come from memory while
-// the kernels before still run.
-template <int kTeam, Gate kGate>
-__global__ void norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weight, int size,
-                            float eps, float offset) {
+// the kernels before still run. Several teams share a block so that few multiprocessors are taken:
+// the product that follows begins on the others.
+template <int kTeam, int kTeams, Gate kGate>
+__global__ void __launch_bounds__(kTeam* kTeams)
+    norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weight, int size, float eps,
+                float offset) {
   let_successor_start();
-  constexpr int kTeams = kThreads / kTeam;
-  const int groups = x.width / size;
-  const int group = blockIdx.y * kTeams + threadIdx.x / kTeam, lane = threadIdx.x % kTeam;
-  const bool real = group < groups;
-  const int first = real ? group * size : 0;
-  const Bf16* from = row_of(x, blockIdx.x) + first;
-  Bf16* to = row_of(out, blockIdx.x) + first;
+  const int groups = x.width / size, item = blockIdx.x * kTeams + threadIdx.x / kTeam;
+  const int lane = threadIdx.x % kTeam;
+  const bool real = item < x.rows * groups;
+  const int row = real ? item / groups : 0, first = real ? item % groups * size : 0;
+  const Bf16* from = row_of(x, row) + first;
+  Bf16* to = row_of(out, row) + first;
   const bool whole = aligned(from, to) && size % 8 == 0;
-  constexpr int kKept = 4;  // pieces of eight that stay in registers
+  constexpr int kKept = kTeam == 16 ? 4 : 2;  // pieces of eight that stay in registers
   Eight kept[kKept], weights[kKept];
   int piece = 0;
 #pragma unroll
@@ -119,12 +121,12 @@ __global__ void norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weig
 #pragma unroll
     for (int i = 0; i < 8; ++i) sum += more.at[i] * more.at[i];
   }
-  const float scale = rsqrtf(team_sum<kTeam>(sum) / float(size) + eps);
+  const float scale = rsqrtf(team_sum<kTeam, kTeams>(sum) / float(size) + eps);
   if (!real) return;
   const auto finish = [&](Eight eight, const Eight& factor, int at) {
     Eight gates;
     if constexpr (kGate == Gate::Silu) {
-      const Bf16* g = row_of(gate, blockIdx.x) + first + at;
+      const Bf16* g = row_of(gate, row) + first + at;
       gates = load(g, size - at, whole && aligned(g, g));
     }
 #pragma unroll
@@ -149,14 +151,13 @@ __global__ void norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weig
 template <Gate kGate>
 void run_norm(cudaStream_t stream, Matrix out, Matrix x, Matrix gate, const float* weight, int size,
               float eps, float offset) {
-  const int groups = x.width / size;
-  const auto run = [&](auto kernel, int team) {
-    const int teams = kThreads / team;
-    launch(stream, "norm", kernel, dim3(unsigned(x.rows), unsigned((groups + teams - 1) / teams)),
-           kThreads, 0, out, x, gate, weight, size, eps, offset);
+  const int items = x.rows * (x.width / size);
+  const auto run = [&](auto kernel, int team, int teams) {
+    launch(stream, "norm", kernel, unsigned((items + teams - 1) / teams), unsigned(team * teams), 0,
+           out, x, gate, weight, size, eps, offset);
   };
-  if (size > 512) return run(norm_kernel<256, kGate>, 256);
-  run(norm_kernel<16, kGate>, 16);
+  if (size > 512) return run(norm_kernel<256, 4, kGate>, 256, 4);
+  run(norm_kernel<16, 16, kGate>, 16, 16);
 }
 
 // out[i] = value(first[i], second[i]), eight columns a thread.

@@ -24,7 +24,8 @@ class Sharing {
 
   void run() {
     tiles_.clear();
-    std::vector<Group> groups{{0, static_cast<int>(order_.size())}}, next;
+    std::vector<Group> groups, next;
+    if (!order_.empty()) groups.push_back({0, static_cast<int>(order_.size())});
     for (int tile = 0; !groups.empty(); ++tile) {
       next.clear();
       for (const Group& group : groups) split(group, tile, next);
@@ -43,38 +44,39 @@ class Sharing {
   const DeviceSegment& segment(int place) const {
     return segments_[std::size_t(order_[std::size_t(place)])];
   }
-  Pages pages(const DeviceSegment& segment, int tile) const {
-    const int* first = pages_ + segment.first_page + tile * kTilePages;
-    const int end = segment.position + segment.rows - tile * kTileKeys;  // of the stored keys
-    return {first[0], end > kPageTokens ? first[1] : 0};
+  // Of a settled tile; kNoPages, which come last, where there is none.
+  Pages pages(int index, int tile) const {
+    const DeviceSegment& of = segments_[std::size_t(index)];
+    if (tile >= settled_tiles(of)) return kNoPages;
+    const int* first = pages_ + of.first_page + tile * kTilePages;
+    return {first[0], first[1]};
   }
 
   // Those of a group that have this tile, by its pages.
   void split(Group group, int tile, std::vector<Group>& next) {
-    const int last = group.end - group.first > 1 ? sort_by_pages(group, tile) : group.end;
-    for (int from = group.first; from < last && tile < settled_tiles(segment(from));) {
+    if (all_alike(group, tile)) return read_together(group, tile, next);
+    const auto first = order_.begin() + group.first, end = order_.begin() + group.end;
+    std::sort(first, end, [&](int a, int b) {
+      return std::pair(pages(a, tile), a) < std::pair(pages(b, tile), b);
+    });
+    for (int from = group.first; from < group.end && has(from, tile);) {
       int to = from + 1;
-      while (to < last && pages(segment(to), tile) == pages(segment(from), tile)) ++to;
-      read_together({from, to}, tile);
-      next.push_back({from, to});
+      while (to < group.end && all_alike({from, to + 1}, tile)) ++to;
+      read_together({from, to}, tile, next);
       from = to;
     }
   }
-
-  // Segments without this tile come last; gives where they begin.
-  int sort_by_pages(Group group, int tile) {
-    const auto first = order_.begin() + group.first, end = order_.begin() + group.end;
-    const auto key = [&](int index) {
-      const DeviceSegment& of = segments_[std::size_t(index)];
-      return tile < settled_tiles(of) ? pages(of, tile) : kNoPages;
-    };
-    const auto before = [&](int a, int b) { return std::pair(key(a), a) < std::pair(key(b), b); };
-    if (!std::is_sorted(first, end, before)) std::sort(first, end, before);
-    const auto with = std::partition_point(first, end, [&](int i) { return key(i) != kNoPages; });
-    return static_cast<int>(with - order_.begin());
+  bool has(int place, int tile) const { return tile < settled_tiles(segment(place)); }
+  bool all_alike(Group group, int tile) const {
+    const Pages of_first = pages(order_[std::size_t(group.first)], tile);
+    for (int place = group.first; place < group.end; ++place) {
+      if (pages(order_[std::size_t(place)], tile) != of_first) return false;
+    }
+    return of_first != kNoPages;
   }
 
-  void read_together(Group group, int tile) {
+  void read_together(Group group, int tile, std::vector<Group>& next) {
+    next.push_back(group);
     open_tile(segment(group.first), tile, true);
     for (int place = group.first; place < group.end; ++place) {
       const DeviceSegment& of = segment(place);
@@ -92,9 +94,10 @@ class Sharing {
   }
 
   void open_tile(const DeviceSegment& of, int tile, bool settled) {
-    const auto [first, second] = pages(of, tile);
+    const int* pages = pages_ + of.first_page + tile * kTilePages;
     const int stored = std::min(kTileKeys, of.position + of.rows - tile * kTileKeys);
-    tiles_.push_back({tile, {first, second}, short(stored), settled, 0, {}, {}});
+    const int second = stored > kPageTokens ? pages[1] : 0;
+    tiles_.push_back({tile, {pages[0], second}, short(stored), settled, 0, {}, {}});
   }
   void add_reader(int row, int position) {
     if (tiles_.back().readers == kTileReaders) {
