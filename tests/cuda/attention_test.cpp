@@ -332,8 +332,9 @@ TEST_F(CudaAttention, SharedPagesGiveTheSameBits) {
         values(prompt.v, start, shape.kv_width(), {});
     cuda::store_kv(nullptr, pool.view(), 1, keys.matrix(), values.matrix(), first.batch());
     for (int beam = 0; beam < beams; ++beam) {
-      for (int i = 0; i < each; ++i)
-        cuda::copy_page(nullptr, pool.view(), int(page(beams, i)), int(page(beam, i)), kPageTokens);
+      for (int i = 0; i * kPageTokens < start; ++i)
+        cuda::copy_page(nullptr, pool.view(), int(page(beams, i)), int(page(beam, i)),
+                        std::min(kPageTokens, start - i * kPageTokens));
     }
     const auto decode = [&](bool shared) {
       TestBatch step;

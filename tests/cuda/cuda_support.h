@@ -135,7 +135,7 @@ class DeviceTestBatch {
         longest_segment = std::max(longest_segment, segment.rows);
         longest_context = std::max(longest_context, segment.position + segment.rows);
       }
-      cuda::share_tiles(segments, pages.data(), tiles);
+      if (!pages.empty()) cuda::share_tiles(segments, pages.data(), tiles);
       tile_count.push_back(static_cast<int>(tiles.size()));
       tiles.resize((batch.ids.size() + std::size_t(padding)) * kMostTiles);
       ids.assign(batch.ids.begin(), batch.ids.end());

@@ -18,7 +18,8 @@ std::size_t after(std::size_t place, std::size_t bytes) {
 }
 
 int pages_of(const Segment& segment) {
-  return (segment.position + segment.rows + kPageTokens - 1) / kPageTokens;
+  const int needed = (segment.position + segment.rows + kPageTokens - 1) / kPageTokens;
+  return segment.pages.empty() ? 0 : needed;  // no layer keeps keys
 }
 
 }  // namespace
@@ -40,7 +41,8 @@ DeviceBatch BatchUpload::write(const Batch& batch, int rows, int segments, int c
   }
   // What segments of one row may need, so that places depend on nothing else.
   page_count = std::max(page_count, std::size_t(segments) * std::size_t(context / kPageTokens + 1));
-  const bool sharing = tiles_are_shared(rows, on_device.longest_segment, context);
+  const bool keys = !batch.segments.empty() && pages_of(batch.segments[0]) > 0;
+  const bool sharing = keys && tiles_are_shared(rows, on_device.longest_segment, context);
   const auto ints = [](std::size_t n) { return n * sizeof(int); };
   Places at{};
   at.row_segment = after(0, ints(std::size_t(rows)));
