@@ -109,6 +109,29 @@ TEST_P(EngineTest, LockstepAndBlockScoringGiveTheSameNumbers) {
   EXPECT_TRUE(same(results[0], results[2]));
 }
 
+// Riding along takes no steps of its own; scoring in a block takes one more. AVX2 has four rows for
+// the price of one.
+TEST_P(EngineTest, FollowersRideAlongWhileTheRowsOfAStepAreFew) {
+  const auto steps_of = [&](int requests) {
+    auto e = engine({.isa = "avx2"});
+    std::vector<std::vector<TokenId>> prompts;
+    for (int i = 0; i < 3 * requests; ++i)
+      prompts.push_back(some_tokens(7, static_cast<std::uint32_t>(i)));
+    Opened opened = e->open(prompts);
+    std::vector<ExtendRequest> asks;
+    for (std::size_t i = 0; i < prompts.size(); i += 3) {
+      asks.push_back({.sequence = &opened.sequences[i],
+                      .followers = {&opened.sequences[i + 1], &opened.sequences[i + 2]},
+                      .max_tokens = 12});
+    }
+    const auto before = e->counters().steps;
+    e->extend(asks);
+    return e->counters().steps - before;
+  };
+  EXPECT_EQ(steps_of(1), GetParam() ? 13 : 12);
+  EXPECT_EQ(steps_of(2), 13);
+}
+
 TEST_P(EngineTest, AStopTokenEndsTheRequestAndIsKept) {
   auto e = engine();
   Sequence sequence = open_one(*e, some_tokens(12, 7));
