@@ -22,10 +22,8 @@ std::size_t head_floats(const StateShape& shape) {
 
 }  // namespace
 
-// An odd number of heads: where pages lie a power of two apart, those of one head and layer would
-// all share the same few places of a cache.
 std::ptrdiff_t CpuKv::page_bytes(const KvShape& shape, Precision precision) {
-  return (std::ptrdiff_t{shape.layers} * shape.heads | 1) * 2 * half_bytes(shape, precision);
+  return std::ptrdiff_t{shape.layers} * shape.heads * 2 * half_bytes(shape, precision);
 }
 
 CpuKv::CpuKv(const KvShape& shape, int pages, Precision precision)
