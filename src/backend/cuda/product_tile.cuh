@@ -1,8 +1,7 @@
 // How a product is cut. A tile is 2 B blocks of outputs by N rows, multiplied by two warpgroups of
-// B blocks each: narrow tiles (B = 1) where the weights are what takes time, two thread blocks to a
-// processor; wide ones (B = 2) where the arithmetic is, two thread blocks of a cluster, with rows
-// of their own, sharing the weights as they come. The sum over the inputs is cut into `parts`,
-// which depend on the weight alone; a part is one chain of additions, whoever computes it.
+// B blocks each: narrow tiles (B = 1) where the weights are what takes time, wide ones (B = 2)
+// where the arithmetic is. The sum over the inputs is cut into `parts`, which depend on the weight
+// alone; a part is one chain of additions, whoever computes it.
 #pragma once
 
 #include "backend/cuda/barrier.cuh"
@@ -28,7 +27,6 @@ struct ProductWork {
   int workers;
   int waves;
   int per_worker;  // steps of the tiles that are left
-  int ahead;  // steps that weights are fetched into the second-level cache before they are used
 };
 
 struct ProductParameters {
