@@ -74,13 +74,13 @@ class ThreadPool {
   };
   struct alignas(64) Stretch {
     std::atomic<Part> left;
-    // Half of it from the front, or a quarter from the end, but at least a grain.
+    // An eighth of it from the front, or a quarter from the end, but at least a grain.
     Part take(int grain, bool front) {
       Part now = left.load(std::memory_order_relaxed);
       for (;;) {
         const int size = now.end - now.begin;
         if (size <= 0) return {};
-        const int taken = std::min(size, std::max(grain, size / (front ? 2 : 4)));
+        const int taken = std::min(size, std::max(grain, size / (front ? 8 : 4)));
         const Part part =
             front ? Part{now.begin, now.begin + taken} : Part{now.end - taken, now.end};
         const Part rest = front ? Part{part.end, now.end} : Part{now.begin, part.begin};
