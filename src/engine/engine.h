@@ -55,10 +55,10 @@ class Cancellation {
 };
 
 struct Opened {
-  std::vector<Sequence> sequences;   // one per prompt
-  std::int64_t computed_tokens = 0;  // prompt tokens that went through the model
-  std::int64_t cached_tokens =
-      0;  // prompt tokens that were shared with another prompt or the cache
+  std::vector<Sequence> sequences;  // one per prompt
+  // Prompt tokens that went through the model (once, even where memory was short and they had to
+  // be computed again), and those that were shared with another prompt or the cache.
+  std::int64_t computed_tokens = 0, cached_tokens = 0;
 };
 
 struct ExtendRequest {

@@ -140,8 +140,8 @@ Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
     }
   }
   scheduler_->run(call);
-  opened.computed_tokens = call.computed_tokens;
-  opened.cached_tokens = std::max<std::int64_t>(0, prompt_tokens - call.computed_tokens);
+  opened.computed_tokens = std::min(prompt_tokens, call.computed_tokens);
+  opened.cached_tokens = prompt_tokens - opened.computed_tokens;
   return opened;
 }
 

@@ -102,10 +102,10 @@ TEST(Eval, FiftyKillsAtRandomMomentsLoseAndDoubleNothing) {
   EXPECT_GT(within, 0) << "the kills came too early or too late to mean anything";
 }
 
-TEST(Eval, ThreadsAndConcurrencyDoNotMatter) {
+TEST(Eval, ThreadsConcurrencyAndShortMemoryDoNotMatter) {
   const TemporaryFolder folder;
   for (const char* how : {"--concurrency 1 --threads 1", "--concurrency 16 --threads 1",
-                          "--concurrency 16 --threads 2"}) {
+                          "--concurrency 16 --threads 2", "--concurrency 16 --cache-memory 3M"}) {
     const fs::path out = folder.path() / std::to_string(std::hash<std::string>{}(how));
     const CommandResult run = run_counterbeam(eval_arguments(out, how));
     EXPECT_EQ(run.code, 0) << run.err;
