@@ -54,22 +54,21 @@ void Scheduler::enqueue(Call& call) {
                                                : std::min(call.served_rows, other->served_rows);
   }
   calls_.push_back(&call);
+  arrived_ = true;
 }
 
 // Followers ride along where the rows of a step, those of other calls included, are few.
 void Scheduler::begin_new_calls() {
+  if (!arrived_) return;
+  arrived_ = false;
   std::size_t rows = 0;
-  bool any = false;
   for (const Call* call : calls_) {
     for (const Request& request : call->requests) {
-      const bool is_new = request.units.empty();
-      any |= is_new;
       if (request.work != Work::Extend) continue;
-      if (is_new) rows += request.records.size();
+      if (request.units.empty()) rows += request.records.size();
       for (const auto& unit : request.units) rows += unit->draws ? unit->lanes.size() : 0;
     }
   }
-  if (!any) return;
   for (Call* call : calls_) {
     for (std::size_t r = 0; r < call->requests.size(); ++r) {
       Request& request = call->requests[r];

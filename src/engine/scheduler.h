@@ -55,6 +55,7 @@ class Scheduler {
   Options options_;
   Planner planner_;
   std::list<Call*> calls_;  // in flight
+  bool arrived_ = false;    // some have not begun
   std::uint64_t next_call_ = 1;
   std::optional<Clock::time_point> waiting_since_;  // the first in rank has found no memory
   bool moved_ = false;                              // the last plan had rows
