@@ -71,6 +71,8 @@ def write_shard(path, shard):
 
 
 def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
     folder = sys.argv[1]
     layers = int(sys.argv[2]) if len(sys.argv) > 2 else LAYERS
     os.makedirs(folder, exist_ok=True)

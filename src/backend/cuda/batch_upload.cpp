@@ -39,8 +39,9 @@ DeviceBatch BatchUpload::write(const Batch& batch, int rows, int segments, int c
     page_count += std::size_t(pages_of(segment));
     on_device.longest_segment = std::max(on_device.longest_segment, segment.rows);
   }
-  // What segments of one row may need, so that places depend on nothing else.
-  page_count = std::max(page_count, std::size_t(segments) * std::size_t(context / kPageTokens + 1));
+  // Of what may be a graph, what such segments may need, so that places depend on nothing else.
+  if (on_device.longest_segment == 1 && rows <= kGraphRows)
+    page_count = std::size_t(segments) * std::size_t(context / kPageTokens + 1);
   const bool keys = !batch.segments.empty() && pages_of(batch.segments[0]) > 0;
   const bool sharing = keys && tiles_are_shared(rows, on_device.longest_segment, context);
   const auto ints = [](std::size_t n) { return n * sizeof(int); };

@@ -11,6 +11,8 @@
 
 namespace counterbeam::cuda {
 
+constexpr int kGraphRows = 512;  // steps with more rows are no graphs: launched call by call
+
 class BatchUpload {
  public:
   // REQUIRES the copies of the step before to be over. `rows` and `context` are rounded up.

@@ -11,7 +11,6 @@ namespace {
 
 // Left free beside the cache: activations of a large step, logits, workspace.
 constexpr std::int64_t kReserve = std::int64_t{3} << 30;
-constexpr int kGraphRows = 512;    // steps with more rows are launched call by call
 constexpr int kContextStep = 256;  // contexts are rounded up to
 
 struct PackedOnDevice : PackedMatrix {
