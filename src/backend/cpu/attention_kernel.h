@@ -30,6 +30,11 @@ struct AttentionLoops {
     alignas(64) float fade[kMaxRows];  // what the page leaves of the earlier sums
   };
 
+  static void run(const AttentionJob& job, float* scratch) {
+    for (int i = 0; i < job.count; ++i) run(job.heads[i], scratch);
+  }
+
+ private:
   static void run(const AttentionHead& head, float* scratch) {
     for (int token = 0; token < head.tokens; ++token) {
       for (int first = 0; first < head.group; first += S::kRows) {
@@ -39,7 +44,6 @@ struct AttentionLoops {
     }
   }
 
- private:
   template <int R>
   static void heads(const AttentionHead& head, int token, int first_head, float* scratch) {
     const int padded = round_up(head.width, kDepthStep);
@@ -51,7 +55,7 @@ struct AttentionLoops {
     const float* q = head.queries + token * head.query_stride +
                      static_cast<std::ptrdiff_t>(first_head) * head.width;
     ProductLoops<S, W>::pack(state.queries, {const_cast<float*>(q), head.width}, R, head.width,
-                             padded, 0, 1);
+                             padded, 0, padded);
     for (int i = 0; i < R * padded; ++i) state.sums[i] = 0;
     for (int r = 0; r < kMaxRows; ++r) {
       state.top[r] = -3.0e38f;
@@ -132,7 +136,8 @@ struct AttentionLoops {
       }
       state.total[r] = state.total[r] * state.fade[r] + S::sum(sum);
     }
-    ProductLoops<S, W>::pack(state.shares, {state.scores, kTokens}, R, kTokens, kTokens, 0, 1);
+    ProductLoops<S, W>::pack(state.shares, {state.scores, kTokens}, R, kTokens, kTokens, 0,
+                             kTokens);
   }
 
   // sums = sums * fade + shares * values, over the first `tokens` of the page.

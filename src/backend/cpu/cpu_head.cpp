@@ -72,7 +72,7 @@ void CpuOps::score_given(std::span<HeadResult> results, Matrix x, const PackedMa
   pool_.each(chunks, [&](int chunk, int) {
     const Rows from{rows_of(picked).row(chunk * kScoredRows), picked.stride};
     kernels.pack(inputs_.data() + std::size_t(chunk) * chunk_bytes, from, rows_in(chunk), weight.in,
-                 product.depth, 0, kernels.blocks(rows_in(chunk)));
+                 product.depth, 0, product.depth);
   });
 
   std::vector<LogitBlock> summaries(std::size_t(count) * std::size_t(blocks));

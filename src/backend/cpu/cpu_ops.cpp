@@ -83,6 +83,7 @@ std::unique_ptr<Vector> CpuOps::upload(std::span<const TensorView> parts) {
 
 void CpuOps::begin(const Batch& batch) {
   batch_ = batch;
+  page_order_ = PageOrder(batch.segments);
   row_segment_.assign(batch.ids.size(), nullptr);
   row_position_.assign(batch.ids.size(), 0);
   for (const Segment& segment : batch.segments) {
@@ -147,10 +148,12 @@ Product CpuOps::prepare(Rows x, int rows, const PackedMatrix& weight) {
   product.rows = rows;
   inputs_.want(kernels.packed_bytes(rows, product.depth));
   product.inputs = inputs_.data();
-  const int blocks = kernels.blocks(rows);
-  const int grain = std::max(1, kShareElements * blocks / (rows * product.depth));
-  pool_.split(blocks, grain, [&](int begin, int end) {
-    kernels.pack(inputs_.data(), x, rows, weight.in, product.depth, begin, end);
+  // Cut along the depth, as the product that made the inputs was along its outputs: a thread finds
+  // in its cache what it wrote.
+  const int grain = kShareElements / (rows * kDepthStep) + 1;
+  pool_.split(product.depth / kDepthStep, grain, [&](int begin, int end) {
+    kernels.pack(inputs_.data(), x, rows, weight.in, product.depth, begin * kDepthStep,
+                 end * kDepthStep);
   });
   return product;
 }

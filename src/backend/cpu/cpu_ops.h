@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "backend/cpu/attention_plan.h"
 #include "backend/cpu/isa.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/memory.h"
@@ -94,6 +95,7 @@ class CpuOps : public Ops {
   ThreadPool pool_;
 
   Batch batch_;
+  PageOrder page_order_;
   std::vector<const Segment*> row_segment_;  // [rows]
   std::vector<int> row_position_;            // [rows]
 

@@ -78,48 +78,53 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
   const auto attend =
       precision_ == Precision::F32 ? kernels_.attention_f32 : kernels_.attention_bf16;
   const int group = heads / kv.shape().heads, width = kv.shape().head_dim;
-  // Consecutive rows of one sequence that are worked on together.
-  struct Run {
-    int row, tokens;
-  };
-  std::vector<Run> runs;
-  const int most = std::max(1, kernels_.attention_rows / group);
-  for (const Segment& segment : batch_.segments) {
-    for (int i = 0; i < segment.rows; i += most)
-      runs.push_back({segment.first_row + i, std::min(most, segment.rows - i)});
-  }
-  // Beams share pages, which are in the cache where their rows, of one key head, follow each other.
-  const auto first_page = [&](const Run& run) { return row_segment_[run.row]->pages[0]; };
-  std::stable_sort(runs.begin(), runs.end(),
-                   [&](const Run& a, const Run& b) { return first_page(a) < first_page(b); });
-  const int count = static_cast<int>(runs.size()), items = count * kv.shape().heads;
-  const auto job_of = [&](int item) {
-    const int head = item / count;
-    const auto [r, tokens] = runs[item % count];
+  // Two jobs to a thread, if there are as many: otherwise rows that share pages are worked on
+  // apart.
+  const int rows = static_cast<int>(row_position_.size());
+  const int most = std::max(1, rows * kv.shape().heads / (2 * pool_.threads()));
+  const AttentionPlan plan =
+      plan_attention(page_order_, {kernels_.attention_rows, most, group, window});
+  const auto head_of = [&](const AttentionRun& run, int head) {
     AttentionHead job;
-    job.queries = rows_of(q).row(r) + head * group * width;
-    job.out = rows_of(out).row(r) + head * group * width;
+    job.queries = rows_of(q).row(run.row) + head * group * width;
+    job.out = rows_of(out).row(run.row) + head * group * width;
     job.query_stride = q.stride;
     job.out_stride = out.stride;
     job.store = kv.keys(layer, head);
-    job.pages = row_segment_[r]->pages.data();
+    job.pages = row_segment_[run.row]->pages.data();
     job.page_bytes = kv.page_bytes();
-    job.tokens = tokens;
-    job.position = row_position_[r];
+    job.tokens = run.tokens;
+    job.position = run.position;
     job.window = window;
     job.group = group;
     job.width = width;
     job.scale = scale;
     return job;
   };
+  // The jobs of one key head follow each other: neighbours share pages too.
+  const int count = static_cast<int>(plan.groups.size()), items = count * kv.shape().heads;
+  struct Work {
+    std::vector<AttentionHead> heads;
+    AttentionJob job;
+  };
+  const auto set_work = [&](Work& work, int item) {
+    const AttentionGroup& of = plan.groups[item % count];
+    work.heads.clear();
+    for (int i = of.first; i < of.first + of.count; ++i)
+      work.heads.push_back(head_of(plan.runs[i], item / count));
+    work.job = {work.heads.data(), of.count, of.shared, nullptr};
+  };
   pool_.split(items, 1, [&](int begin, int end, int worker) {
     float* space = scratch(worker, std::size_t(attention_scratch(group, width)));
-    AttentionHead job = job_of(begin);
+    Work now, next;
+    set_work(now, begin);
     for (int item = begin; item < end; ++item) {
-      const AttentionHead next = item + 1 < items ? job_of(item + 1) : AttentionHead{};
-      job.next = item + 1 < items ? &next : nullptr;
-      attend(job, space);
-      job = next;
+      if (item + 1 < items) {
+        set_work(next, item + 1);
+        now.job.next = &next.job;
+      }
+      attend(now.job, space);
+      std::swap(now, next);
     }
   });
 }

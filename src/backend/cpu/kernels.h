@@ -42,11 +42,11 @@ struct Product {
   const void* next_weights = nullptr;  // what the next product reads, where that is known
 };
 
-// The product of one kind of weights. Rows are taken in blocks; a block is packed by itself.
+// The product of one kind of weights. Inputs [from, until) of all rows, both a multiple of
+// kDepthStep, are packed by themselves.
 struct ProductKernels {
   std::size_t (*packed_bytes)(int rows, int depth);
-  int (*blocks)(int rows);
-  void (*pack)(void* to, Rows x, int rows, int width, int depth, int first_block, int last_block);
+  void (*pack)(void* to, Rows x, int rows, int width, int depth, int from, int until);
   void (*multiply)(const Product& product, int first_panel, int last_panel);
 };
 
@@ -65,14 +65,30 @@ struct AttentionHead {
   int group = 0;
   int width = 0;  // of a head
   float scale = 0;
-  const AttentionHead* next = nullptr;  // what is likely asked for after this, if known
 
+  // Pages from which on they are taken, kStepPages at a time.
+  static constexpr int kStepPages = 4;
+  int first_step() const { return first_seen(0) / kPanel / kStepPages * kStepPages; }
+  int last_page() const { return (last_seen(tokens - 1) + kPanel - 1) / kPanel; }
+  const std::byte* page(int index) const {
+    return store + static_cast<std::ptrdiff_t>(pages[index]) * page_bytes;
+  }
   // Tokens [first_seen, last_seen) are seen by token `token` of these.
   int last_seen(int token) const { return position + token + 1; }
   int first_seen(int token) const {
     const int last = last_seen(token);
     return window > 0 && last > window ? last - window : 0;
   }
+};
+
+// Sequences worked on together, of one layer and key head. REQUIRES where they are several: up to
+// Kernels::attention_rows tokens times query heads, 16 at most to a sequence, and the same
+// first_step() of all.
+struct AttentionJob {
+  const AttentionHead* heads = nullptr;
+  int count = 0;
+  int shared = 0;                      // pages that all begin with, and see to their end
+  const AttentionJob* next = nullptr;  // what is likely asked for after this, if known
 };
 
 // Some channels of a causal convolution over consecutive tokens:
@@ -128,8 +144,8 @@ struct Kernels {
   void (*sigmoid_gate)(float* out, const float* gate, int width);
   void (*conv)(const ConvStrip& strip);
 
-  void (*attention_f32)(const AttentionHead& head, float* scratch);
-  void (*attention_bf16)(const AttentionHead& head, float* scratch);
+  void (*attention_f32)(const AttentionJob& job, float* scratch);
+  void (*attention_bf16)(const AttentionJob& job, float* scratch);
   int attention_rows;  // tokens times query heads that are best taken together
   void (*delta)(const DeltaHead& head, float* scratch);
 
@@ -141,7 +157,7 @@ struct Kernels {
 // Floats of scratch that attention and delta want.
 inline constexpr int attention_scratch(int group, int width) {
   const int vectors = (group + 16) * (3 * round_up(width, kPanel) + 4 * kPanel + 16);
-  const int tiles = 64 * round_up(width, kPanel) + 6144;  // of AMX
+  const int tiles = 136 * round_up(width, kPanel) + 9216;  // of AMX
   return vectors > tiles ? vectors : tiles;
 }
 inline constexpr int delta_scratch(int key_dim) {

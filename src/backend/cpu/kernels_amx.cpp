@@ -25,11 +25,11 @@ std::size_t packed_bytes(int rows, int depth) {
   return static_cast<std::size_t>(blocks(rows)) * kTileRows * depth * sizeof(std::uint16_t);
 }
 
-void pack(void* to, Rows x, int rows, int width, int depth, int first_block, int last_block) {
-  for (int block = first_block; block < last_block; ++block) {
-    auto* out =
-        static_cast<std::uint16_t*>(to) + static_cast<std::ptrdiff_t>(block) * kTileRows * depth;
-    for (int k = 0; k < depth; k += kTileDepth) {
+void pack(void* to, Rows x, int rows, int width, int depth, int from, int until) {
+  for (int block = 0; block < blocks(rows); ++block) {
+    auto* out = static_cast<std::uint16_t*>(to) +
+                (static_cast<std::ptrdiff_t>(block) * depth + from) * kTileRows;
+    for (int k = from; k < until; k += kTileDepth) {
       for (int r = 0; r < kTileRows; ++r, out += kTileDepth) {
         const int row = block * kTileRows + r;
         for (int half = 0; half < kTileDepth; half += S::kWidth) {
@@ -316,7 +316,7 @@ void multiply(const Product& p, int first_panel, int last_panel) {
 
 constexpr Kernels table() {
   Kernels kernels = kernel_table<S>();
-  kernels.bf16 = {packed_bytes, blocks, pack, multiply};
+  kernels.bf16 = {packed_bytes, pack, multiply};
   kernels.attention_bf16 = AmxAttention::run;
   kernels.attention_rows = AmxAttention::kRows;
   return kernels;

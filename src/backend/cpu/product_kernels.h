@@ -119,15 +119,13 @@ struct ProductLoops {
   static std::size_t packed_bytes(int rows, int depth) {
     return static_cast<std::size_t>(rows) * input_words(depth) * sizeof(Input);
   }
-  static int blocks(int rows) { return Blocks::count(rows); }
 
-  static void pack(void* to, Rows x, int rows, int width, int depth, int first_block,
-                   int last_block) {
+  static void pack(void* to, Rows x, int rows, int width, int depth, int from, int until) {
     constexpr int kStep = 2 * S::kWidth;  // a line or two of every row at a time
-    for (int block = first_block; block < last_block; ++block) {
+    for (int block = 0; block < Blocks::count(rows); ++block) {
       const int first = Blocks::first(block, rows), last = Blocks::first(block + 1, rows);
       Input* out = static_cast<Input*>(to) + first * input_words(depth);
-      for (int k = 0; k < depth; k += kStep) {
+      for (int k = from; k < until; k += kStep) {
         for (int row = first; row < last; ++row) {
           for (int i = k; i < k + kStep; i += S::kWidth)
             pack_vector(out + (row - first), last - first, x.row(row), width, i);
@@ -249,7 +247,7 @@ struct ProductLoops {
 template <typename S, typename W>
 constexpr ProductKernels product_kernels() {
   using Loops = ProductLoops<S, W>;
-  return {Loops::packed_bytes, Loops::blocks, Loops::pack, Loops::multiply};
+  return {Loops::packed_bytes, Loops::pack, Loops::multiply};
 }
 
 }  // namespace counterbeam
