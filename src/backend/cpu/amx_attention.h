@@ -46,7 +46,8 @@ class AmxAttention {
         head_(job.heads[0]),
         steps_(round_up(head_.width, kTileDepth) / kTileDepth),
         lines_(lines(job, count)),
-        softmax_(count, lines_, 2 * steps_, head_.scale, scratch) {
+        softmax_(count, lines_, 2 * steps_, head_.scale, scratch),
+        fetch_(job, count) {
     queries_ = reinterpret_cast<std::uint16_t*>(  // [step][line][kTileDepth]
         scratch + AmxSoftmax::floats(lines_, 2 * steps_));
     values_ = reinterpret_cast<std::byte*>(queries_ + steps_ * lines_ * kTileDepth);
@@ -86,18 +87,13 @@ class AmxAttention {
     const int first = head_.first_step();
     // Alone, a sequence has all its pages to itself.
     const int shared = job_.count > 1 ? job_.shared : last;
-    // One token finds its pages in memory; many share them, in the cache.
-    const bool alone = head_.tokens == 1;
-    AmxFetch fetch(job_, 2 * softmax_.count() * ((last - first + kPages - 1) / kPages));
     for (int step = first; step < last; step += kPages) {
       const int together = least(shared, step + kPages);
       const bool apart = job_.count > 1 && shared < step + kPages;
       settled();
       for (int page = step; page < together; ++page) score<Q>(head_, page, page - step, 0);
       if (apart) score_own(greater(step, shared), step);
-      softmax_.step(step * kPanel, [&] {
-        if (alone) fetch.ask();
-      });
+      softmax_.step(step * kPanel, [&] { fetch_.ask(); });
       if (step < together) mix<Q>(head_, step, together, step, 0, true);
       if (apart) mix_own(greater(step, shared), step);
     }
@@ -151,6 +147,7 @@ class AmxAttention {
         _tile_dpbf16ps(2, 5, 6);
         _tile_dpbf16ps(3, 5, 7);
       }
+      fetch_.ask();
       a += lines_ * 64;
       w += kPanelStepBytes;
     }
@@ -189,6 +186,7 @@ class AmxAttention {
           _tile_dpbf16ps(2, 5, 6);
           _tile_dpbf16ps(3, 5, 7);
         }
+        fetch_.ask();
       }
       float* to = in_place ? softmax_.sums(row, column) : softmax_.next_sums(row, column);
       float* to_beside = to + lines_ * 16;
@@ -227,6 +225,7 @@ class AmxAttention {
   const AttentionHead& head_;  // the first of them
   const int steps_, lines_;
   AmxSoftmax softmax_;
+  AmxFetch fetch_;
   std::uint16_t* queries_;
   std::byte* values_;
 };

@@ -9,18 +9,22 @@ namespace counterbeam {
 // lines at a time. The first kAhead bytes of a job are asked for by the one before it.
 class AmxFetch {
  public:
-  static constexpr int kAhead = 1 << 18;
+  static constexpr int kAhead = 1 << 17;
 
-  // `turns`: how often ask() will be called, about.
-  AmxFetch(const AttentionJob& job, int turns) : job_(&job) {
-    page_bytes_ = 2 * round_up(job.heads[0].width, kPanel) * kPanel * 2;
+  // `rows` of all sequences; ask() is called for each of them in every step of the softmax, and for
+  // every two tiles of keys or values.
+  AmxFetch(const AttentionJob& job, int rows) : job_(&job) {
+    // One token finds its pages in memory; many share them, in the cache.
+    if (job.heads[0].tokens > 1) return;
+    const int tiles = round_up(job.heads[0].width, kPanel) / kPanel;
+    page_bytes_ = tiles * 2 * kPanel * kPanel * 2;
     restart();
-    int pages = 0;
-    for (int m = 0; m < job.count; ++m)
-      pages += job.heads[m].last_page() - (m > 0 ? job.shared : step_);
-    skip_ = kAhead / page_bytes_;
-    const int left = pages > skip_ ? pages - skip_ : 0;
-    lines_ = (left + skip_) * page_bytes_ / 64 / (turns + 1) + 1;
+    const int pages = pages_of(job), ahead = kAhead / page_bytes_;
+    skip_ = ahead < pages ? ahead : pages;
+    left_ = !job.next ? 0 : ahead < pages_of(*job.next) ? ahead : pages_of(*job.next);
+    const int steps = (job.heads[0].last_page() - step_) / AttentionHead::kStepPages + 1;
+    const int turns = steps * rows + 2 * tiles * pages;
+    lines_ = (pages - skip_ + left_) * page_bytes_ / 64 / turns + 1;
   }
 
   void ask() {
@@ -31,6 +35,11 @@ class AmxFetch {
   }
 
  private:
+  static int pages_of(const AttentionJob& job) {
+    int pages = -job.heads[0].first_step();
+    for (int m = 0; m < job.count; ++m) pages += job.heads[m].last_page() - (m ? job.shared : 0);
+    return pages;
+  }
   void restart() {
     step_ = page_ = job_->heads[0].first_step();
     member_ = 0;
@@ -45,7 +54,7 @@ class AmxFetch {
         end_ = at_ + page_bytes_;
         if (!following_ && skip_ > 0) {
           --skip_;
-        } else if (!following_ || asked_++ < kAhead / page_bytes_) {
+        } else if (!following_ || left_-- > 0) {
           return true;
         } else {
           job_ = nullptr;
@@ -74,8 +83,9 @@ class AmxFetch {
   }
 
   const AttentionJob* job_;
-  int page_bytes_, lines_, skip_;
-  int step_, member_, page_, asked_ = 0;
+  int page_bytes_ = 0, lines_ = 0;
+  int skip_ = 0, left_ = 0;  // pages of this job that were asked for, and of the next that will be
+  int step_ = 0, member_ = 0, page_ = 0;
   bool following_ = false;
   const std::byte* at_ = nullptr;
   const std::byte* end_ = nullptr;

@@ -9,7 +9,6 @@
 #include "backend/cpu/amx_tiles.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd_avx512.h"
-#include "backend/cpu/vector_math.h"
 
 namespace counterbeam {
 
@@ -30,13 +29,13 @@ class AmxSoftmax {
   // `lines`: places for rows, `column_tiles` tiles of 16 columns to a row of sums. REQUIRES the
   // rows to be filled in next.
   AmxSoftmax(int count, int lines, int column_tiles, float scale, float* scratch)
-      : count_(count), lines_(lines), column_tiles_(column_tiles), scale_(scale) {
+      : count_(count), lines_(lines), column_tiles_(column_tiles), scale_(scale * kLog2E) {
     scores_ = scratch;
     shares_ = reinterpret_cast<std::uint16_t*>(scores_ + kPages * 2 * lines * 16);
     sums_ = scores_ + kPages * 3 * lines * 16;
-    for (int r = 0; r < kRows; ++r) {
+    for (int r = 0; r < count; ++r) {
       top_[r] = kNever;
-      total_[r] = 0;
+      S::store(totals_[r], S::zero());
     }
     for (int i = 0; i < column_tiles * lines * 16; i += S::kWidth) S::store(sums_ + i, S::zero());
   }
@@ -63,95 +62,87 @@ class AmxSoftmax {
     swapped_ = !swapped_;
   }
 
-  // A step over the pages whose first token is `start`. `between()` is called twice for every row.
+  // A step over the pages whose first token is `start`. `between()` is called after every row.
   template <typename Between>
   void step(int start, const Between& between) {
     for (int r = 0; r < count_; ++r) {
-      next_top_[r] = sees_all(r, start) ? scale_row<false>(r, start) : scale_row<true>(r, start);
-      between();
-    }
-    for (int r = 0; r < count_; r += S::kWidth) {
-      const F now = S::load(next_top_ + r);
-      S::store(fade_ + r, exp_of<S>(S::sub(S::load(top_ + r), now)));
-      S::store(top_ + r, now);
-    }
-    for (int r = 0; r < count_; ++r) {
-      if (pages(r, start) > 0) {
-        sees_all(r, start) ? share_row<false>(r, start) : share_row<true>(r, start);
-        fade_row(r);
-      }
+      const int pages = least(rows_[r].pages - start / kPanel, kPages);
+      const bool all = rows_[r].first <= start && rows_[r].last >= start + pages * kPanel;
+      if (pages > 0) all ? step_row<false>(r, start, pages) : step_row<true>(r, start, pages);
       between();
     }
   }
 
   void finish(int width) const {
     for (int r = 0; r < count_; ++r) {
-      const F total = S::set1(total_[r]);
+      const F part = S::set1(1.0f / S::sum(S::load(totals_[r])));
       for (int i = 0; i < width; i += S::kWidth)
-        S::store_part(rows_[r].out + i, width - i, S::div(S::load(sums(r, i / 16)), total));
+        S::store_part(rows_[r].out + i, width - i, S::mul(S::load(sums(r, i / 16)), part));
     }
   }
 
  private:
-  static constexpr float kNever = -3.0e38f;
+  static constexpr float kNever = -3.0e38f, kLog2E = 1.44269504f;
 
-  // Of this step and the sequence of row r.
-  int pages(int r, int start) const {
-    const int pages = rows_[r].pages - start / kPanel;
-    return pages < kPages ? pages : kPages;
+  static int least(int a, int b) { return a < b ? a : b; }
+
+  // 2^x, relative error below 2e-7: scalef takes the whole part of x, what is left is in [0, 1).
+  static F exp2_of(F x) {
+    const F rest = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
+    F p = S::set1(1.8671304e-03f);
+    p = S::fma(p, rest, S::set1(9.01703e-03f));
+    p = S::fma(p, rest, S::set1(5.5799913e-02f));
+    p = S::fma(p, rest, S::set1(2.4016444e-01f));
+    p = S::fma(p, rest, S::set1(6.931513e-01f));
+    p = S::fma(p, rest, S::set1(1.0f));
+    return S::scale(p, x);
   }
-  bool sees_all(int r, int start) const {
-    return rows_[r].first <= start && rows_[r].last >= start + pages(r, start) * kPanel;
+
+  // 16 scores, or shares, from token `at` on, with `other` for those that the row does not see.
+  template <bool kMasked>
+  static F seen(const Row& row, int at, F x, F other) {
+    if constexpr (!kMasked) return x;
+    return S::first(row.first - at, other, S::first(row.last - at, x, other));
   }
 
   template <bool kMasked>
-  float scale_row(int r, int start) {
-    const F scale = S::set1(scale_), never = S::set1(kNever);
-    F top = S::set1(top_[r]);
-    for (int i = 0; i < 2 * pages(r, start); ++i) {
-      float* at = scores(r, i / 2, i % 2);
-      F s = S::mul(S::load(at), scale);
-      if constexpr (kMasked) {
-        const int token = start + i * S::kWidth;
-        s = S::first(rows_[r].first - token, never, S::first(rows_[r].last - token, s, never));
-      }
-      S::store(at, s);
-      top = S::max(s, top);
+  void step_row(int r, int start, int pages) {
+    const Row& row = rows_[r];
+    const float* from = scores(r, 0, 0);
+    const int pitch = lines_ * 16;
+    const F before = S::set1(top_[r]), scale = S::set1(scale_);
+    F top = before;
+    for (int i = 0; i < 2 * pages; ++i) {
+      const F score = S::load(from + i * pitch);
+      top = S::max(seen<kMasked>(row, start + i * S::kWidth, score, S::set1(kNever)), top);
     }
-    return S::largest(top);
-  }
-
-  template <bool kMasked>
-  void share_row(int r, int start) {
-    const F top = S::set1(top_[r]);
+    top_[r] = S::largest(top);
+    top = S::set1(top_[r]);
+    const F offset = S::mul(top, S::sub(S::zero(), scale));
     F sum = S::zero();
-    for (int i = 0; i < 2 * pages(r, start); ++i) {
-      F share = exp_of<S>(S::sub(S::load(scores(r, i / 2, i % 2)), top));
-      if constexpr (kMasked) {
-        const int token = start + i * S::kWidth;
-        share = S::first(rows_[r].first - token, S::zero(),
-                         S::first(rows_[r].last - token, share, S::zero()));
-      }
-      sum = S::add(sum, share);
-      S::store_bf16(shares(r, i / 2) + i % 2 * 16, share);
+    const auto share = [&](int i) {
+      const F x = exp2_of(S::fma(S::load(from + i * pitch), scale, offset));
+      return seen<kMasked>(row, start + i * S::kWidth, x, S::zero());
+    };
+    for (int page = 0; page < pages; ++page) {
+      const F lower = share(2 * page), upper = share(2 * page + 1);
+      sum = S::add(S::add(sum, lower), upper);
+      _mm512_storeu_si512(shares(r, page), (__m512i)_mm512_cvtne2ps_pbh(upper, lower));
     }
-    total_[r] = total_[r] * fade_[r] + S::sum(sum);
-  }
-
-  void fade_row(int r) {
-    if (fade_[r] == 1.0f) return;
-    const F fade = S::set1(fade_[r]);
+    const F fade = exp2_of(S::mul(S::sub(before, top), scale));
+    S::store(totals_[r], S::fma(S::load(totals_[r]), fade, sum));
     for (int i = 0; i < column_tiles_; ++i) S::store(sums(r, i), S::mul(S::load(sums(r, i)), fade));
   }
 
   const int count_, lines_, column_tiles_;
-  const float scale_;
+  const float scale_;  // of a score, to a power of two
   float* scores_;
   std::uint16_t* shares_;
   float* sums_;
   bool swapped_ = false;
   Row rows_[kRows];
-  alignas(64) float top_[kRows], next_top_[kRows] = {}, total_[kRows], fade_[kRows];
+  float top_[kRows];                     // score so far
+  alignas(64) float totals_[kRows][16];  // of shares, in parts
 };
 
 }  // namespace counterbeam

@@ -72,11 +72,11 @@ struct AttentionLoops {
       mix<R>(state, values, padded, to < kTokens ? to : kTokens);
     }
     for (int r = 0; r < R; ++r) {
-      const F total = S::set1(state.total[r]);
+      const F part = S::set1(1.0f / state.total[r]);
       float* out = head.out + token * head.out_stride +
                    static_cast<std::ptrdiff_t>(first_head + r) * head.width;
       for_vectors<S>(head.width, [&](int i, int lanes) {
-        store_lanes<S>(out + i, lanes, S::div(S::load(state.sums + r * padded + i), total));
+        store_lanes<S>(out + i, lanes, S::mul(S::load(state.sums + r * padded + i), part));
       });
     }
   }

@@ -9,9 +9,8 @@
 namespace counterbeam {
 
 Memory::Memory(std::size_t bytes) : bytes_(bytes) {
-  constexpr std::size_t kLargePage = std::size_t{2} << 20;
   if (bytes == 0) return;
-  const bool large = bytes >= 2 * kLargePage;
+  const bool large = bytes >= kLarge;
   mapped_bytes_ = bytes + (large ? kLargePage : 0);
   mapped_ = mmap(nullptr, mapped_bytes_, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -2,6 +2,7 @@
 // system when it is touched, in large pages where there is much of it.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 
@@ -23,11 +24,15 @@ class Memory {
   std::size_t bytes() const { return bytes_; }
 
   // At least this much, by giving the old memory up where it is too small: scratch, not storage.
+  // Never so little that it does not get large pages: what is not touched costs nothing.
   void want(std::size_t bytes) {
-    if (bytes > bytes_) *this = Memory(bytes + bytes / 4);
+    if (bytes > bytes_) *this = Memory(std::max(bytes + bytes / 4, kLarge));
   }
 
  private:
+  static constexpr std::size_t kLargePage = std::size_t{2} << 20;
+  static constexpr std::size_t kLarge = 2 * kLargePage;  // from here on in large pages
+
   void swap(Memory& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(bytes_, other.bytes_);

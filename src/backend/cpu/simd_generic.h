@@ -54,8 +54,8 @@ struct GenericSimd {
   static F mul(F a, F b) {
     return map([&](int i) { return a.v[i] * b.v[i]; });
   }
-  static F div(F a, F b) {
-    return map([&](int i) { return a.v[i] / b.v[i]; });
+  static F inverse(F x) {
+    return map([&](int i) { return 1.0f / x.v[i]; });
   }
   static F fma(F a, F b, F c) {  // a * b + c
     return map([&](int i) { return a.v[i] * b.v[i] + c.v[i]; });

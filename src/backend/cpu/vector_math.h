@@ -23,8 +23,7 @@ inline typename S::F exp_of(typename S::F x) {
 
 template <typename S>
 inline typename S::F sigmoid_of(typename S::F x) {
-  const auto one = S::set1(1.0f);
-  return S::div(one, S::add(one, exp_of<S>(S::sub(S::zero(), x))));
+  return S::inverse(S::add(S::set1(1.0f), exp_of<S>(S::sub(S::zero(), x))));
 }
 
 template <typename S>
