@@ -113,9 +113,7 @@ __device__ void finish_rows(const ProductParameters& p, float (&sum)[B][N / 2], 
   } else {
     if (p.bias != nullptr) add_bias<N, B, kFinish>(p, sum, tile);
     constexpr int kStride = ProductTile<N, B>::kFinishStride;
-    constexpr int kChunk = N < kFinishRows        ? N
-                           : N % kFinishRows == 0 ? kFinishRows
-                                                  : kFinishRows / 2;
+    constexpr int kChunk = ProductTile<N, B>::kFinishRows;
     constexpr int kOuts = (kFinish == Finish::SiluMul ? B : 2 * B) * kBlock;
     const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
     Bf16* out = static_cast<Bf16*>(p.out);

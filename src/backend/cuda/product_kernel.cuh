@@ -1,5 +1,5 @@
-// The kernel of all products: one thread copies weights and rows into the stages of a ring in
-// shared memory, two warpgroups multiply what has come (product_tile.cuh says who takes what).
+// The kernel of all products: one thread copies weights and another rows into the stages of a ring
+// in shared memory, two warpgroups multiply what has come (product_tile.cuh says who takes what).
 #pragma once
 
 #include "backend/cuda/launch.h"
@@ -45,16 +45,24 @@ struct ProductBlock {
     worker = int(blockIdx.x) / (work.split ? work.parts : 1);
     part = work.split ? int(blockIdx.x) % work.parts : 0;
   }
+
+  // The stage of a step, once nobody reads what it held.
+  __device__ __forceinline__ int free_stage(int step) const {
+    const int stage = step % Tile::kStages, round = step / Tile::kStages;
+    if (round > 0) barrier_wait(empty + stage, (round - 1) % 2);
+    return stage;
+  }
 };
 
+// Weights of the first stages come while the kernel before this one is still at work.
 template <int N, int B>
-__device__ void copy_in(const ProductParameters& p, const CUtensorMap& x,
-                        const ProductBlock<N, B>& block) {
+__device__ void copy_weights(const ProductParameters& p, const ProductBlock<N, B>& block) {
   using Tile = ProductTile<N, B>;
-  constexpr int kStages = Tile::kStages;
   const std::uint64_t policy = p.work.row_tiles == 1 ? kReadOnce : kKeep;
-  const auto load_weights = [&](const ProductWalk& walk, int stage) {
-    int bytes = Tile::kRowBytes;
+  ProductWalk walk(p.work, block.worker, block.part);
+  for (int step = 0; walk.more; ++step, walk.next()) {
+    const int stage = block.free_stage(step);
+    int bytes = 0;
     for (int i = 0; i < Tile::kBlocks; ++i)
       bytes += source_block<B>(p, walk.portion.tile, i) >= 0 ? kBlockBytes : 0;
     barrier_expect(block.full + stage, bytes);
@@ -65,24 +73,24 @@ __device__ void copy_in(const ProductParameters& p, const CUtensorMap& x,
                  p.weights + (std::size_t(source) * p.work.steps + walk.step) * kBlockElements,
                  kBlockBytes, block.full + stage, policy);
     }
-  };
-  const auto load_rows = [&](const ProductWalk& walk, int stage) {
+  }
+  wait_for_predecessor();
+  let_successor_start();  // not before: its weights would take turns with these
+}
+
+// By another thread: rows need not wait until the weights of all stages have been asked for.
+template <int N, int B>
+__device__ void copy_rows(const ProductParameters& p, const CUtensorMap& x,
+                          const ProductBlock<N, B>& block) {
+  using Tile = ProductTile<N, B>;
+  ProductWalk walk(p.work, block.worker, block.part);
+  wait_for_predecessor();
+  for (int step = 0; walk.more; ++step, walk.next()) {
+    const int stage = block.free_stage(step);
+    barrier_expect(block.full + stage, Tile::kRowBytes);
     copy_box(block.stages + stage * Tile::kStageBytes + Tile::kWeightBytes, &x, walk.step * kBlock,
              walk.portion.row_tile * N, block.full + stage, kKeep);
-  };
-  ProductWalk walk(p.work, block.worker, block.part), rows = walk;
-  // Weights come while the kernel before this one is still at work.
-  int copied = 0;
-  for (; copied < kStages && walk.more; ++copied, walk.next()) load_weights(walk, copied);
-  wait_for_predecessor();
-  for (int i = 0; i < copied; ++i, rows.next()) load_rows(rows, i);
-  for (; walk.more; ++copied, walk.next()) {
-    const int stage = copied % kStages;
-    barrier_wait(block.empty + stage, (copied / kStages - 1) % 2);
-    load_weights(walk, stage);
-    load_rows(walk, stage);
   }
-  let_successor_start();  // not before: its weights would take turns with these
 }
 
 // Adds the products of what is in the next stages. `done`: stages used so far.
@@ -141,7 +149,7 @@ __global__ void __launch_bounds__((ProductTile<N, B>::kThreads), 1)
   const ProductBlock<N, B> block(p.work, memory);
   if (threadIdx.x == 0) {
     for (int s = 0; s < Tile::kStages; ++s) {
-      barrier_init(block.full + s, 1);
+      barrier_init(block.full + s, 2);
       barrier_init(block.empty + s, 2);
     }
     barriers_visible();
@@ -149,7 +157,8 @@ __global__ void __launch_bounds__((ProductTile<N, B>::kThreads), 1)
   __syncthreads();
   if (threadIdx.x >= kConsumers) {
     if constexpr (B == 2) asm volatile("setmaxnreg.dec.sync.aligned.u32 24;");
-    if (threadIdx.x == kConsumers) copy_in<N, B>(p, x, block);
+    if (threadIdx.x == kConsumers) copy_weights<N, B>(p, block);
+    if (threadIdx.x == kConsumers + 32) copy_rows<N, B>(p, x, block);
     return;
   }
 

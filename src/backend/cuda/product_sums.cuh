@@ -79,13 +79,15 @@ __device__ void take_over(const ProductParameters& p, float (&sum)[B][N / 2]) {
 template <int N, int B, Finish kFinish>
 __device__ void put_together(const ProductParameters& p, const float (&sum)[B][N / 2], int tile,
                              int first_row, float4* memory, Bf16* turned) {
-  constexpr int kRows = N >= 128 ? 16 : 8;
+  constexpr int kRows = N >= 32 ? 16 : 8;
   const auto cluster = cooperative_groups::this_cluster();
   sync_consumers();  // the stages that `memory` was have been multiplied
   set_aside<N, B>(memory + threadIdx.x, sum);
   cluster.sync();
-  for (int i = int(cluster.block_rank()); i < N / kRows && first_row + i * kRows < p.rows;
-       i += p.work.parts) {
+  const int groups = min(N, p.rows - first_row + kRows - 1) / kRows;
+  int i = int(cluster.block_rank());
+  if (i >= groups) cluster.barrier_arrive();
+  for (; i < groups; i += p.work.parts) {
     float total[B][kRows / 2];
 #pragma unroll 4
     for (int other = 0; other < p.work.parts; ++other) {
@@ -101,9 +103,10 @@ __device__ void put_together(const ProductParameters& p, const float (&sum)[B][N
         four[3] = other == 0 ? more.w : four[3] + more.w;
       }
     }
+    if (i + p.work.parts >= groups) cluster.barrier_arrive();
     finish_rows<kRows, B, kFinish>(p, total, tile, first_row + i * kRows, turned);
   }
-  cluster.sync();  // nobody reads this thread block's memory any longer
+  cluster.barrier_wait();  // nobody reads this thread block's memory any longer
 }
 
 }  // namespace counterbeam::cuda

@@ -12,7 +12,6 @@ namespace counterbeam::cuda {
 constexpr int kConsumers = 256;
 constexpr int kBlockBytes = kBlock * kBlock * 2;
 constexpr int kSharedMemory = 226 * 1024;  // of a thread block, from a multiple of 1,024 bytes on
-constexpr int kFinishRows = 32;            // that pass through shared memory at once
 constexpr int kRowGroup = 16;              // tiles of rows that share the weights of all outputs
 
 // Who computes what. split: a worker is a cluster and has a tile, each of its thread blocks a part.
@@ -45,12 +44,13 @@ struct ProductParameters {
 template <int N, int B>
 struct ProductTile {
   static constexpr int kRows = N, kWidth = B, kBlocks = 2 * B;
-  static constexpr int kThreads = kConsumers + (B == 1 ? 32 : 128);
+  static constexpr int kThreads = kConsumers + (B == 1 ? 64 : 128);
   static constexpr int kWeightBytes = kBlocks * kBlockBytes;  // of a stage
   static constexpr int kRowBytes = N * kBlock * 2;
   static constexpr int kStageBytes = kWeightBytes + kRowBytes;
+  static constexpr int kFinishRows = N <= 48 ? N : 32;  // that pass through shared memory at once
   static constexpr int kFinishStride = kBlocks * kBlock + 8;
-  static constexpr int kFinishBytes = (N < kFinishRows ? N : kFinishRows) * kFinishStride * 2;
+  static constexpr int kFinishBytes = kFinishRows * kFinishStride * 2;
   // As many as fit: what is under way from memory is what keeps it busy.
   static constexpr int kStages = (kSharedMemory - kFinishBytes) / (kStageBytes + 2 * 8);
   static constexpr int kSumBytes = N * kBlocks * kBlock * 4;
