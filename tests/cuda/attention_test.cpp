@@ -312,53 +312,82 @@ TEST_F(CudaAttention, ManySequencesShareACopiedPage) {
   }
 }
 
-// Beams of one sequence, each with last pages of its own, that read its older pages together; and
-// the same beams with copies of all pages.
+// Beams of one sequence, each with last pages of its own, that read its older pages together; the
+// same beams with copies of all pages; and every beam in a step of its own.
+void expect_sharing_changes_nothing(const AttentionCase& shape) {
+  const int beams = 6, rows = shape.group == 1 ? 2 : 1, start = shape.tokens - rows;
+  const int each = shape.tokens / kPageTokens + 1;
+  const int settled = start / kTileKeys * kTilePages;  // pages
+  const Pool pool({2, shape.kv_heads, shape.width}, each * (beams + 1));
+  const auto page = [&](int beam, int i) { return PageId{(beam + 1) * each - 1 - i}; };
+  const Tokens prompt(shape, 7), fresh(shape, 8);
+  TestBatch prefill;
+  std::vector<PageId> pages;
+  for (int i = 0; i < each; ++i) pages.push_back(page(beams, i));
+  prefill.add(0, start, pages);
+  const DeviceTestBatch first(prefill.batch());
+  const Slice keys(prompt.k, start, shape.kv_width(), {}),
+      values(prompt.v, start, shape.kv_width(), {});
+  for (const int layer : {0, 1})
+    cuda::store_kv(nullptr, pool.view(), layer, keys.matrix(), values.matrix(), first.batch());
+  for (int beam = 0; beam < beams; ++beam) {
+    for (int i = 0; i * kPageTokens < start; ++i)
+      cuda::copy_page(nullptr, pool.view(), int(page(beams, i)), int(page(beam, i)),
+                      std::min(kPageTokens, start - i * kPageTokens));
+  }
+  // Beams [from, end) in one step.
+  const auto decode = [&](int from, int end, bool shared) {
+    TestBatch step;
+    for (int beam = from; beam < end; ++beam) {
+      for (int i = 0; i < each; ++i)
+        pages[std::size_t(i)] = page(shared && i < settled ? beams : beam, i);
+      step.add(start, rows, pages);
+    }
+    const int count = (end - from) * rows;
+    const DeviceTestBatch on_device(step.batch(), 2);
+    cuda::DeviceBatch batch = on_device.batch();
+    batch.longest_context = 3000;
+    const auto slice = [&](const std::vector<float>& all, int width) {
+      const auto begin = all.begin() + std::ptrdiff_t{from} * rows * width;
+      return Slice({begin, begin + std::ptrdiff_t{count} * width}, count, width, {.padding = 2});
+    };
+    const Slice q = slice(fresh.q, shape.q_width()), k = slice(fresh.k, shape.kv_width()),
+                v = slice(fresh.v, shape.kv_width()), out = slice(fresh.q, shape.q_width());
+    const DeviceArray<char> workspace(
+        cuda::attention_workspace(batch.rows, shape.heads(), shape.width, batch.longest_context));
+    cuda::store_kv(nullptr, pool.view(), 1, k.matrix(), v.matrix(), batch);
+    cuda::attention(nullptr, out.matrix(), q.matrix(), pool.view(), 1, shape.heads(), kScale,
+                    shape.window, batch, workspace.data());
+    return out.get();
+  };
+  const std::vector<float> copied = decode(0, beams, false);
+  EXPECT_TRUE(same_bits(decode(0, beams, true), copied)) << shape.name();
+  for (int beam = 0; beam < beams; ++beam) {
+    const std::vector<float> alone = decode(beam, beam + 1, false);
+    EXPECT_TRUE(
+        same_bits(alone, std::span(copied).subspan(std::size_t(beam) * alone.size(), alone.size())))
+        << shape.name() << ", beam " << beam;
+  }
+}
+
 TEST_F(CudaAttention, SharedPagesGiveTheSameBits) {
   for (const AttentionCase& shape : kCases) {
-    if (shape.tokens < 2 * kTileKeys) continue;
-    const int beams = 6, rows = shape.group == 1 ? 2 : 1, start = shape.tokens - rows;
-    const int each = shape.tokens / kPageTokens + 1;
-    const int settled = start / kTileKeys * kTilePages;  // pages
-    const Pool pool({2, shape.kv_heads, shape.width}, each * (beams + 1));
-    const auto page = [&](int beam, int i) { return PageId{(beam + 1) * each - 1 - i}; };
-    const Tokens prompt(shape, 7), fresh(shape, 8);
-    TestBatch prefill;
-    std::vector<PageId> pages;
-    for (int i = 0; i < each; ++i) pages.push_back(page(beams, i));
-    prefill.add(0, start, pages);
-    const DeviceTestBatch first(prefill.batch());
-    const Slice keys(prompt.k, start, shape.kv_width(), {}),
-        values(prompt.v, start, shape.kv_width(), {});
-    cuda::store_kv(nullptr, pool.view(), 1, keys.matrix(), values.matrix(), first.batch());
-    for (int beam = 0; beam < beams; ++beam) {
-      for (int i = 0; i * kPageTokens < start; ++i)
-        cuda::copy_page(nullptr, pool.view(), int(page(beams, i)), int(page(beam, i)),
-                        std::min(kPageTokens, start - i * kPageTokens));
-    }
-    const auto decode = [&](bool shared) {
-      TestBatch step;
-      for (int beam = 0; beam < beams; ++beam) {
-        for (int i = 0; i < each; ++i)
-          pages[std::size_t(i)] = page(shared && i < settled ? beams : beam, i);
-        step.add(start, rows, pages);
-      }
-      const int count = beams * rows;
-      const DeviceTestBatch on_device(step.batch(), 2);
-      cuda::DeviceBatch batch = on_device.batch();
-      batch.longest_context = 3000;
-      const Launch how{.padding = 2};
-      const Slice q(fresh.q, count, shape.q_width(), how), k(fresh.k, count, shape.kv_width(), how),
-          v(fresh.v, count, shape.kv_width(), how), out(fresh.q, count, shape.q_width(), how);
-      const DeviceArray<char> workspace(
-          cuda::attention_workspace(batch.rows, shape.heads(), shape.width, batch.longest_context));
-      cuda::store_kv(nullptr, pool.view(), 1, k.matrix(), v.matrix(), batch);
-      cuda::attention(nullptr, out.matrix(), q.matrix(), pool.view(), 1, shape.heads(), kScale,
-                      shape.window, batch, workspace.data());
-      return out.get();
-    };
-    EXPECT_TRUE(same_bits(decode(true), decode(false))) << shape.name();
+    if (shape.tokens >= 2 * kTileKeys) expect_sharing_changes_nothing(shape);
   }
+}
+
+// Tiles enough that every block takes several.
+TEST_F(CudaAttention, ManySharedPagesGiveTheSameBits) {
+  for (const AttentionCase& shape : {AttentionCase{32, 1, 64, 900, 0},
+                                     {32, 4, 128, 1000, 0},
+                                     {32, 1, 128, 1200, 300},
+                                     {16, 2, 256, 900, 0}})
+    expect_sharing_changes_nothing(shape);
+}
+
+// Small, so that tools which watch every access of shared memory end soon.
+TEST_F(CudaAttention, AFewSharedPages) {
+  expect_sharing_changes_nothing({1, 7, 128, 140, 0});
 }
 
 }  // namespace

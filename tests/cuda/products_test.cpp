@@ -10,6 +10,10 @@ namespace {
 
 using cuda::Finish;
 
+struct Size {
+  int rows, out, in;
+};
+
 // Weights, and what the products of a device share.
 class CudaProducts : public CudaTest {
  protected:
@@ -67,6 +71,8 @@ class CudaProducts : public CudaTest {
     return y.get();
   }
 
+  void expect_sums(const Size& size);
+
   cuda::ProductDevice device_;
   std::unique_ptr<DeviceArray<std::byte>> sums_;
   std::unique_ptr<DeviceArray<unsigned>> flags_;
@@ -86,9 +92,24 @@ std::vector<float> plain_product(const std::vector<float>& x, const std::vector<
   return y;
 }
 
-struct Size {
-  int rows, out, in;
-};
+// With every finish but the gated one.
+void CudaProducts::expect_sums(const Size& size) {
+  const std::string what = fmt::format("{} x {} x {}", size.rows, size.out, size.in);
+  const auto packed = pack(size.out, size.in, 5);
+  Numbers numbers(6);
+  const auto x = numbers.many(std::size_t(size.rows) * std::size_t(size.in));
+  const auto bias = numbers.many(std::size_t(size.out));
+  const DeviceMatrix rows(x, size.rows, size.in);
+  const auto expected = plain_product(x, packed->values, size.rows, size.out, size.in, bias);
+  expect_near(run(*packed, rows, Finish::Store, bias), expected, 1.0 / 128, what);
+  const auto unbiased = plain_product(x, packed->values, size.rows, size.out, size.in, {});
+  expect_near(run(*packed, rows, Finish::StoreFloat, {}), unbiased, 1e-4, what + " float");
+  const auto before = numbers.many(expected.size());
+  auto sums = expected;
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += before[i];
+  expect_near(run(*packed, rows, Finish::Add, bias, before), sums, 1.0 / 64, what + " added");
+}
+
 // Odd sizes, and every way a product is cut: tiles of all kinds, parts of a tile in a cluster,
 // tiles handed from worker to worker, and sums set aside.
 constexpr Size kSizes[] = {{1, 1, 1},        {1, 64, 64},     {3, 300, 72},     {16, 256, 256},
@@ -97,22 +118,13 @@ constexpr Size kSizes[] = {{1, 1, 1},        {1, 64, 64},     {3, 300, 72},     
                            {300, 200, 1000}, {3100, 320, 520}};
 
 TEST_F(CudaProducts, AreSumsOfProducts) {
-  for (const Size& size : kSizes) {
-    const std::string what = fmt::format("{} x {} x {}", size.rows, size.out, size.in);
-    const auto packed = pack(size.out, size.in, 5);
-    Numbers numbers(6);
-    const auto x = numbers.many(std::size_t(size.rows) * std::size_t(size.in));
-    const auto bias = numbers.many(std::size_t(size.out));
-    const DeviceMatrix rows(x, size.rows, size.in);
-    const auto expected = plain_product(x, packed->values, size.rows, size.out, size.in, bias);
-    expect_near(run(*packed, rows, Finish::Store, bias), expected, 1.0 / 128, what);
-    const auto unbiased = plain_product(x, packed->values, size.rows, size.out, size.in, {});
-    expect_near(run(*packed, rows, Finish::StoreFloat, {}), unbiased, 1e-4, what + " float");
-    const auto before = numbers.many(expected.size());
-    auto sums = expected;
-    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += before[i];
-    expect_near(run(*packed, rows, Finish::Add, bias, before), sums, 1.0 / 64, what + " added");
-  }
+  for (const Size& size : kSizes) expect_sums(size);
+}
+
+// Small, so that tools which watch every access of shared memory end soon.
+TEST_F(CudaProducts, PartsMeetInACluster) {
+  for (const Size& size : {Size{1, 130, 512}, Size{48, 128, 1024}, Size{200, 256, 600}})
+    expect_sums(size);
 }
 
 TEST_F(CudaProducts, GateTheSecondHalfByTheFirst) {

@@ -62,7 +62,7 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) __launch_bounds__(kFewThreads)
   __syncthreads();
   const int row_of_lane = (threadIdx.x & 31) / 4;
   attend<D, false>(
-      memory.queries.rows, memory.tile, 0, in, rows, 0, WarpShare<D>(rows.count()),
+      memory.queries.rows, memory.tile, 0, in, rows, 0, WarpShare<D>(rows.count()), [] {},
       [&](int half, const RowSum& sum) {
         if (threadIdx.x < 32 && (threadIdx.x & 3) == 0) partial.sums[row_of_lane + half * 8] = sum;
       },

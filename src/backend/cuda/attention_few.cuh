@@ -35,15 +35,28 @@ __device__ __forceinline__ void make_barriers(TileMemory<D>& memory) {
   barriers_visible();
 }
 
-// By one thread: starts copying a tile, if there is one, as it lies in its pages.
+// By one thread: starts copying a tile's keys or values, if there is one, as they lie in its pages.
+template <int D>
+__device__ __forceinline__ void start_keys(TileMemory<D>& memory, const AttentionInput& in,
+                                           const ReaderRows& rows) {
+  const SharedTile& tile = rows.tile;
+  if (tile.readers > 0)
+    copy_tile<D>(memory.keys, in.kv.keys, in, rows.kv_head, tile.pages, tile.stored,
+                 &memory.barriers[0]);
+}
+template <int D>
+__device__ __forceinline__ void start_values(TileMemory<D>& memory, const AttentionInput& in,
+                                             const ReaderRows& rows) {
+  const SharedTile& tile = rows.tile;
+  if (tile.readers > 0)
+    copy_tile<D>(memory.values, in.kv.values, in, rows.kv_head, tile.pages, tile.stored,
+                 &memory.barriers[1]);
+}
 template <int D>
 __device__ __forceinline__ void start_tile(TileMemory<D>& memory, const AttentionInput& in,
                                            const ReaderRows& rows) {
-  const SharedTile& tile = rows.tile;
-  const int head = rows.kv_head, stored = tile.stored;
-  if (tile.readers == 0) return;
-  copy_tile<D>(memory.keys, in.kv.keys, in, head, tile.pages, stored, &memory.barriers[0]);
-  copy_tile<D>(memory.values, in.kv.values, in, head, tile.pages, stored, &memory.barriers[1]);
+  start_keys(memory, in, rows);
+  start_values(memory, in, rows);
 }
 
 // By all threads, who then meet at a barrier of the block: what copies do not bring.
@@ -78,18 +91,19 @@ struct WarpShare {
 // What the 16 query rows of a warp, from query row `first` of the readers on, make of a tile;
 // they lie at `queries`. `parity`: of the tile's barriers. Of query row 8 half + lane / 4:
 // sum_of(half, sum) is called by all lanes, values_of(half, column, low, high) for a lane's
-// columns.
-template <int D, bool kGeneral, typename SumOf, typename ValuesOf>
+// columns. keys_read() is called once the warp needs the keys no longer.
+template <int D, bool kGeneral, typename KeysRead, typename SumOf, typename ValuesOf>
 __device__ __forceinline__ void attend(const char* queries, TileMemory<D>& tile, int parity,
                                        const AttentionInput& in, const ReaderRows& rows, int first,
-                                       const WarpShare<D>& share, const SumOf& sum_of,
-                                       const ValuesOf& values_of) {
+                                       const WarpShare<D>& share, const KeysRead& keys_read,
+                                       const SumOf& sum_of, const ValuesOf& values_of) {
   const int lane = threadIdx.x & 31;
   const std::uint32_t query = row_at<D>(shared_address(queries), lane & 15, lane >> 4);
   if (!kGeneral) barrier_wait(&tile.barriers[0], parity);
   float s[1][8][4];
   score<D>(s, shared_address(tile.keys), 0,
            [&](int k, std::uint32_t(&a)[1][4]) { load_matrices(a[0], piece_at(query, 2 * k)); });
+  keys_read();
   if (!rows.tile.settled || in.window > 0) {
     const int position[1][2] = {
         {rows.position(first + lane / 4), rows.position(first + 8 + lane / 4)}};

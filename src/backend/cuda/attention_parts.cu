@@ -18,10 +18,10 @@ __device__ __forceinline__ bool somebody_sees(const SharedTile& tile, int window
 }
 
 // Query rows from `first` on, at most kFewRows, of the block's tile.
-template <int D, bool kGeneral>
+template <int D, bool kGeneral, typename KeysRead>
 __device__ __forceinline__ void attend_part(const char* queries, TileMemory<D>& tile, int parity,
                                             const AttentionInput& in, const ReaderRows& rows,
-                                            int first) {
+                                            int first, const KeysRead& keys_read) {
   const WarpShare<D> share(rows.count() - first);
   const int lane = threadIdx.x & 31, from = first + share.first_row;
   std::size_t places[2];
@@ -34,7 +34,7 @@ __device__ __forceinline__ void attend_part(const char* queries, TileMemory<D>& 
   }
   const bool is_row[] = {from + lane / 4 < rows.count(), from + 8 + lane / 4 < rows.count()};
   attend<D, kGeneral>(
-      queries + share.first_row * D * 2, tile, parity, in, rows, from, share,
+      queries + share.first_row * D * 2, tile, parity, in, rows, from, share, keys_read,
       [&](int half, const RowSum& sum) {
         const bool writes = share.first_piece == 0 && (lane & 3) == 0;
         if (writes && is_row[half]) in.partial_sums[places[half]] = sum;
@@ -98,20 +98,29 @@ __global__ void __launch_bounds__(kFewThreads) attend_parts(AttentionInput in) {
           more.store(query_memory.rows);
         }
         __syncthreads();
-        attend_part<D, kGeneral>(query_memory.rows, tile, i & 1, in, rows, first);
+        // The next keys are on their way while values are multiplied.
+        const bool last = first + kFewRows<D> >= rows.count();
+        attend_part<D, kGeneral>(query_memory.rows, tile, i & 1, in, rows, first, [&] {
+          if (!last) return;
+          __syncthreads();
+          if (copies) start_keys(tile, in, next);
+        });
       }
     } else if (copies) {
       barrier_wait(&tile.barriers[0], i & 1);
       barrier_wait(&tile.barriers[1], i & 1);
+      start_keys(tile, in, next);
     }
     writes_before_copies();
     __syncthreads();  // nobody reads this tile any longer
-    if (copies) start_tile(tile, in, next);
+    if (copies) start_values(tile, in, next);
     rows = next;
   }
 }
 
-constexpr int kMergeWarps = 4, kMergeLoads = 8;
+// Few enough registers that the product to come begins beside three such blocks.
+constexpr int kMergeWarps = 4, kMergeLoads = 6, kMergeResident = 5;
+constexpr int kMergeChunk = 32 / kMergeLoads * kMergeLoads;  // tiles, each with a lane
 
 // The factors of up to 32 tiles at once, a tile to a lane; `top` is the row's largest score so far.
 __device__ __forceinline__ MergeFactors lane_factors(float& top, float of_tile) {
@@ -134,7 +143,7 @@ constexpr int kMergeColumns = D == 64 ? 2 : 4;
 
 // A warp to the columns of a head, or to half of 256.
 template <int D, bool kGeneral>
-__global__ void __launch_bounds__(kMergeWarps * 32) merge_parts(AttentionInput in) {
+__global__ void __launch_bounds__(kMergeWarps * 32, kMergeResident) merge_parts(AttentionInput in) {
   constexpr int kColumns = kMergeColumns<D>, kWarps = D / (32 * kColumns);
   struct alignas(kColumns * 4) Columns {
     float at[kColumns];
@@ -167,15 +176,16 @@ __global__ void __launch_bounds__(kMergeWarps * 32) merge_parts(AttentionInput i
       if (tile < end) discard_line(values + std::size_t(tile) * D);
     }
   };
-  for (int chunk = first; chunk < end; chunk += 32) {
+  for (int chunk = first; chunk < end; chunk += kMergeChunk) {
     // Beyond the last tile there is nothing to see, which changes nothing.
-    const RowSum own =
-        chunk + lane < end ? in.partial_sums[at + std::size_t(chunk + lane)] : no_tiles();
+    const RowSum own = lane < kMergeChunk && chunk + lane < end
+                           ? in.partial_sums[at + std::size_t(chunk + lane)]
+                           : no_tiles();
     Columns some[kMergeLoads], more[kMergeLoads];
     load(some, chunk);
     const MergeFactors own_factors = lane_factors(top, own.top);
 #pragma unroll
-    for (int from = 0; from < 32; from += kMergeLoads) {
+    for (int from = 0; from < kMergeChunk; from += kMergeLoads) {
       if (from >= end - chunk) break;
       load(more, chunk + from + kMergeLoads);
 #pragma unroll

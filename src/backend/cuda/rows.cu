@@ -84,8 +84,8 @@ enum class Gate { None, Silu };
 
 // Norms of groups of `size` columns, kTeam threads each. A plain weight is applied to the rounded
 // number, a zero-centred one before rounding, as transformers does. Weights come from memory while
-// the kernels before still run. Several teams share a block so that few multiprocessors are taken:
-// the product that follows begins on the others.
+// the kernels before still run. Two teams share a block so that few multiprocessors are taken and the
+// product that follows finds room beside it.
 template <int kTeam, int kTeams, Gate kGate>
 __global__ void __launch_bounds__(kTeam* kTeams)
     norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weight, int size, float eps,
@@ -156,7 +156,7 @@ void run_norm(cudaStream_t stream, Matrix out, Matrix x, Matrix gate, const floa
     launch(stream, "norm", kernel, unsigned((items + teams - 1) / teams), unsigned(team * teams), 0,
            out, x, gate, weight, size, eps, offset);
   };
-  if (size > 512) return run(norm_kernel<256, 4, kGate>, 256, 4);
+  if (size > 512) return run(norm_kernel<256, 2, kGate>, 256, 2);
   run(norm_kernel<16, 16, kGate>, 16, 16);
 }
 
