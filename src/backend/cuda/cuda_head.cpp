@@ -89,46 +89,44 @@ void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatr
     }
     on_device.push_back(device);
   }
-  Matrix rows = x;
-  rows.rows = high - low + 1;
-  rows.data = static_cast<Bf16*>(x.data) + std::ptrdiff_t{low} * x.stride;
-  const float* logits = logits_on_device(rows, weight);
-
-  const int count = last - first;
+  const int count = last - first, row_count = high - low + 1;
   const std::size_t job_bytes = on_device.size() * sizeof(DeviceJob);
   const std::size_t mix_bytes = mixes.size() * sizeof(DeviceMix);
   const std::size_t result_bytes = std::size_t(count) * sizeof(DeviceResult);
-  const std::size_t workspace = head_workspace(rows.rows, count, weight.out, kind);
+  const std::size_t workspace = head_workspace(row_count, count, weight.out, kind);
   if (workspace > workspace_.bytes() || job_bytes + mix_bytes > jobs_.bytes() ||
       result_bytes > results_.bytes()) {
     wait();
     workspace_.want(workspace, "drawing tokens");
     jobs_.want(std::max<std::size_t>(job_bytes + mix_bytes, 1 << 20), "drawing tokens");
-    results_.want(std::max<std::size_t>(result_bytes, 1 << 20), "drawing tokens");
     jobs_there_ = PinnedMemory(jobs_.bytes());
-    results_back_ = PinnedMemory(results_.bytes());
+    results_ = PinnedMemory(std::max<std::size_t>(result_bytes, 1 << 20));
   }
+  // The layers still compute: what the head needs beside them is there when they are done.
   std::memcpy(jobs_there_.data(), on_device.data(), job_bytes);
   if (mix_bytes > 0) std::memcpy(jobs_there_.data() + job_bytes, mixes.data(), mix_bytes);
   check(cudaMemcpyAsync(jobs_.data(), jobs_there_.data(), job_bytes + mix_bytes,
-                        cudaMemcpyHostToDevice, stream_),
+                        cudaMemcpyHostToDevice, beside_),
         "copying jobs");
+  check(cudaStreamSynchronize(beside_), "copying jobs");
+
+  Matrix rows = x;
+  rows.rows = row_count;
+  rows.data = static_cast<Bf16*>(x.data) + std::ptrdiff_t{low} * x.stride;
+  const float* logits = logits_on_device(rows, weight);
+  auto* results_there = reinterpret_cast<DeviceResult*>(results_.data());
   head_jobs(stream_, logits, rows.rows, stride_of(weight), weight.out, jobs_.as<DeviceJob>(), count,
             reinterpret_cast<const DeviceMix*>(jobs_.as<std::byte>() + job_bytes), kind,
-            results_.as<DeviceResult>(), workspace_.data());
-  check(cudaMemcpyAsync(results_back_.data(), results_.data(), result_bytes, cudaMemcpyDeviceToHost,
-                        stream_),
-        "copying results");
+            results_there, workspace_.data());
   busy_ = true;
   wait();
-  const auto* back = reinterpret_cast<const DeviceResult*>(results_back_.data());
   for (int j = 0; j < count; ++j) {
     HeadResult& result = results[std::size_t(first + j)];
-    result.finite = back[j].finite != 0;
+    result.finite = results_there[j].finite != 0;
     if (!result.finite) continue;
-    result.token = back[j].token;
-    result.logprob = back[j].logprob;
-    result.drawn_logprob = back[j].drawn_logprob;
+    result.token = results_there[j].token;
+    result.logprob = results_there[j].logprob;
+    result.drawn_logprob = results_there[j].drawn_logprob;
   }
 }
 

@@ -60,8 +60,8 @@ CudaOps::CudaOps() {
   cudaDeviceProp properties{};
   check(cudaGetDeviceProperties(&properties, 0), "asking for the device's properties");
   name_ = fmt::format("cuda, {}, bf16", properties.name);
-  check(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "making a stream");
-  check(cudaStreamCreateWithFlags(&capture_, cudaStreamNonBlocking), "making a stream");
+  for (cudaStream_t* stream : {&stream_, &capture_, &beside_})
+    check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "making a stream");
   now_ = stream_;
   prepare_products();
   const int processors = properties.multiProcessorCount;
@@ -74,8 +74,7 @@ CudaOps::CudaOps() {
 CudaOps::~CudaOps() {
   cudaStreamSynchronize(stream_);
   for (auto& [kind, graph] : graphs_) cudaGraphExecDestroy(graph);
-  cudaStreamDestroy(capture_);
-  cudaStreamDestroy(stream_);
+  for (cudaStream_t stream : {stream_, capture_, beside_}) cudaStreamDestroy(stream);
 }
 
 // Copies, bytes read and bytes written.

@@ -93,9 +93,10 @@ class CudaOps : public Ops {
   std::string name_;
   cudaStream_t stream_ = nullptr;   // where everything happens
   cudaStream_t capture_ = nullptr;  // where graphs are written
+  cudaStream_t beside_ = nullptr;   // copies while stream_ computes
   ProductDevice products_;
-  DeviceMemory partial_sums_, flags_, workspace_, logits_, jobs_, results_;
-  PinnedMemory jobs_there_, results_back_;
+  DeviceMemory partial_sums_, flags_, workspace_, logits_, jobs_;
+  PinnedMemory jobs_there_, results_;  // the device writes results there
   WeightUpload weight_upload_;
   BatchUpload upload_;
   Arena arena_;
