@@ -84,8 +84,8 @@ enum class Gate { None, Silu };
 
 // Norms of groups of `size` columns, kTeam threads each. A plain weight is applied to the rounded
 // number, a zero-centred one before rounding, as transformers does. Weights come from memory while
-// the kernels before still run. Two teams share a block so that few multiprocessors are taken and the
-// product that follows finds room beside it.
+// the kernels before still run. Two teams share a block so that few multiprocessors are taken and
+// the product that follows finds room beside it.
 template <int kTeam, int kTeams, Gate kGate>
 __global__ void __launch_bounds__(kTeam* kTeams)
     norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weight, int size, float eps,
