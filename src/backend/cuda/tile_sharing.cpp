@@ -24,90 +24,114 @@ class Sharing {
 
   void run() {
     tiles_.clear();
-    std::vector<Group> groups, next;
-    if (!order_.empty()) groups.push_back({0, static_cast<int>(order_.size())});
-    for (int tile = 0; !groups.empty(); ++tile) {
-      next.clear();
-      for (const Group& group : groups) split(group, tile, next);
-      groups.swap(next);
+    find_groups(0, static_cast<int>(order_.size()), 0);
+    int end = 0;
+    for (const Group& group : groups_) end = std::max(end, group.end_tile);
+    for (int tile = 0; tile < end; ++tile) {
+      for (const Group& group : groups_) {
+        if (group.first_tile <= tile && tile < group.end_tile) read_together(group, tile);
+      }
     }
     for (const DeviceSegment& segment : segments_) read_new_tiles(segment);
   }
 
  private:
-  // Segments order_[first, end), which share all settled tiles so far.
+  // Settled tiles [first_tile, end_tile) that some segments have in common, and their rows as the
+  // readers of such a tile: readers_[first_readers, end_readers).
   struct Group {
-    int first, end;
+    int first_tile, end_tile, first_readers, end_readers;
+    const DeviceSegment* any;
   };
 
   static int settled_tiles(const DeviceSegment& segment) { return segment.position / kTileKeys; }
   const DeviceSegment& segment(int place) const {
     return segments_[std::size_t(order_[std::size_t(place)])];
   }
+  const int* pages(const DeviceSegment& of, int tile) const {
+    return pages_ + of.first_page + tile * kTilePages;
+  }
   // Of a settled tile; kNoPages, which come last, where there is none.
-  Pages pages(int index, int tile) const {
+  Pages settled_pages(int index, int tile) const {
     const DeviceSegment& of = segments_[std::size_t(index)];
     if (tile >= settled_tiles(of)) return kNoPages;
-    const int* first = pages_ + of.first_page + tile * kTilePages;
-    return {first[0], first[1]};
+    return {pages(of, tile)[0], pages(of, tile)[1]};
   }
 
-  // Those of a group that have this tile, by its pages.
-  void split(Group group, int tile, std::vector<Group>& next) {
-    if (all_alike(group, tile)) return read_together(group, tile, next);
-    const auto first = order_.begin() + group.first, end = order_.begin() + group.end;
-    std::sort(first, end, [&](int a, int b) {
-      return std::pair(pages(a, tile), a) < std::pair(pages(b, tile), b);
+  // Of segments order_[first, end), which share all settled tiles before `tile`.
+  void find_groups(int first, int end, int tile) {
+    std::sort(order_.begin() + first, order_.begin() + end, [&](int a, int b) {
+      return std::pair(settled_pages(a, tile), a) < std::pair(settled_pages(b, tile), b);
     });
-    for (int from = group.first; from < group.end && has(from, tile);) {
-      int to = from + 1;
-      while (to < group.end && all_alike({from, to + 1}, tile)) ++to;
-      read_together({from, to}, tile, next);
-      from = to;
+    const auto pages_at = [&](int place) {
+      return settled_pages(order_[std::size_t(place)], tile);
+    };
+    while (first < end && pages_at(first) != kNoPages) {
+      int to = first + 1;
+      while (to < end && pages_at(to) == pages_at(first)) ++to;
+      add_group(first, to, tile);
+      first = to;
     }
   }
-  bool has(int place, int tile) const { return tile < settled_tiles(segment(place)); }
-  bool all_alike(Group group, int tile) const {
-    const Pages of_first = pages(order_[std::size_t(group.first)], tile);
-    for (int place = group.first; place < group.end; ++place) {
-      if (pages(order_[std::size_t(place)], tile) != of_first) return false;
+  // Segments order_[first, end) share `tile`, and perhaps more.
+  void add_group(int first, int end, int tile) {
+    int common = settled_tiles(segment(first)), most = common;
+    for (int place = first + 1; place < end; ++place) {
+      most = std::max(most, settled_tiles(segment(place)));
+      common = std::min(common, settled_tiles(segment(place)));
+      const int* of_first = pages(segment(first), tile);
+      const int* differs =
+          std::mismatch(of_first, pages(segment(first), common), pages(segment(place), tile)).first;
+      common = tile + static_cast<int>(differs - of_first) / kTilePages;
     }
-    return of_first != kNoPages;
+    const auto first_readers = static_cast<int>(readers_.size());
+    for (int place = first; place < end; ++place) {
+      const DeviceSegment& of = segment(place);
+      for (int i = 0; i < of.rows; ++i) {
+        if (static_cast<int>(readers_.size()) == first_readers ||
+            readers_.back().readers == kTileReaders)
+          readers_.push_back({});
+        add_reader(readers_.back(), of, i);
+      }
+    }
+    groups_.push_back(
+        {tile, common, first_readers, static_cast<int>(readers_.size()), &segment(first)});
+    if (common < most) find_groups(first, end, common);
   }
 
-  void read_together(Group group, int tile, std::vector<Group>& next) {
-    next.push_back(group);
-    open_tile(segment(group.first), tile, true);
-    for (int place = group.first; place < group.end; ++place) {
-      const DeviceSegment& of = segment(place);
-      for (int i = 0; i < of.rows; ++i) add_reader(of.first_row + i, of.position + i);
+  void read_together(const Group& group, int tile) {
+    for (int i = group.first_readers; i < group.end_readers; ++i) {
+      tiles_.push_back(readers_[std::size_t(i)]);
+      SharedTile& shared = tiles_.back();
+      shared.tile = tile;
+      std::copy_n(pages(*group.any, tile), kTilePages, shared.pages);
+      shared.stored = kTileKeys;
+      shared.settled = true;
     }
   }
 
   // Tiles that this step writes to.
   void read_new_tiles(const DeviceSegment& of) {
-    for (int tile = settled_tiles(of); tile * kTileKeys < of.position + of.rows; ++tile) {
-      open_tile(of, tile, false);
-      for (int i = std::max(0, tile * kTileKeys - of.position); i < of.rows; ++i)
-        add_reader(of.first_row + i, of.position + i);
+    const int end = of.position + of.rows;
+    for (int tile = settled_tiles(of); tile * kTileKeys < end; ++tile) {
+      SharedTile shared{};
+      shared.tile = tile;
+      shared.stored = short(std::min(kTileKeys, end - tile * kTileKeys));
+      shared.pages[0] = pages(of, tile)[0];
+      if (shared.stored > kPageTokens) shared.pages[1] = pages(of, tile)[1];
+      for (int i = std::max(0, tile * kTileKeys - of.position); i < of.rows; ++i) {
+        if (shared.readers == kTileReaders) {
+          tiles_.push_back(shared);
+          shared.readers = 0;
+        }
+        add_reader(shared, of, i);
+      }
+      tiles_.push_back(shared);
     }
   }
 
-  void open_tile(const DeviceSegment& of, int tile, bool settled) {
-    const int* pages = pages_ + of.first_page + tile * kTilePages;
-    const int stored = std::min(kTileKeys, of.position + of.rows - tile * kTileKeys);
-    const int second = stored > kPageTokens ? pages[1] : 0;
-    tiles_.push_back({tile, {pages[0], second}, short(stored), settled, 0, {}, {}});
-  }
-  void add_reader(int row, int position) {
-    if (tiles_.back().readers == kTileReaders) {
-      const SharedTile more = tiles_.back();
-      tiles_.push_back(more);
-      tiles_.back().readers = 0;
-    }
-    SharedTile& tile = tiles_.back();
-    tile.row[tile.readers] = row;
-    tile.position[tile.readers] = position;
+  static void add_reader(SharedTile& tile, const DeviceSegment& of, int row) {
+    tile.row[tile.readers] = of.first_row + row;
+    tile.position[tile.readers] = of.position + row;
     ++tile.readers;
   }
 
@@ -115,6 +139,8 @@ class Sharing {
   const int* pages_;
   std::vector<SharedTile>& tiles_;
   std::vector<int> order_;
+  std::vector<Group> groups_;
+  std::vector<SharedTile> readers_;  // of a group's tiles: nothing but rows
 };
 
 }  // namespace
