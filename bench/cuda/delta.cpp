@@ -99,7 +99,7 @@ void time_layers(const Lines& lines, int segments, int rows) {
                      out(std::size_t(all) * std::size_t(values) * 2, "outputs");
   const auto a_float = [](float x) { return x; };
   const DeviceMemory weight = random<float>(std::size_t(channels * kShape.conv_width), a_float),
-                     gates = random<float>(std::size_t(2 * heads), a_float);
+                     gates = random<float>(std::size_t(2 * heads + kShape.value_dim), a_float);
   std::vector<DeviceSegment> list;
   for (int s = 0; s < segments; ++s) list.push_back({s * rows, rows, 0, 0, s});
   const DeviceMemory on_device = upload(list);
@@ -121,6 +121,7 @@ void time_layers(const Lines& lines, int segments, int rows) {
   const auto delta = [&](cudaStream_t stream, int layer) {
     delta_net(stream, result, inputs, states, layer, batch);
   };
+  const Matrix gate = fused.columns(channels, values, 2);
   const std::string what = fmt::format("{} x {} rows", segments, rows);
   const double conv_bytes =
       double(segments) * double(states.conv_floats()) * 8 + double(all) * channels * 4;
@@ -133,10 +134,12 @@ void time_layers(const Lines& lines, int segments, int rows) {
   };
   lines.time("convolution, " + what, kShape.layers, conv_bytes, each_layer(conv));
   lines.time("delta rule, " + what, kShape.layers, delta_bytes, each_layer(delta));
-  lines.time("both, " + what, kShape.layers, conv_bytes + delta_bytes,
+  const double norm_bytes = double(all) * values * 2;
+  lines.time("all, with norm, " + what, kShape.layers, conv_bytes + delta_bytes + norm_bytes,
              each_layer([&](cudaStream_t stream, int layer) {
                conv(stream, layer);
-               delta(stream, layer);
+               gated_delta_net(stream, result, inputs, gate, gates.as<float>(), 1e-6f, states,
+                               layer, batch);
              }));
 }
 

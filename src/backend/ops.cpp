@@ -74,6 +74,19 @@ void Ops::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const V
            scratch.columns(out.width, out.width, activation_bytes()));
 }
 
+void Ops::split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector& q_weight, Matrix k,
+                         const Vector& k_weight, float eps, NormKind kind) {
+  split_heads(q, gate, q_gate, q.width / q_weight.size);
+  rms_norm(q, q, q_weight, eps, kind);
+  rms_norm(k, k, k_weight, eps, kind);
+}
+
+void Ops::gated_delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer,
+                          Matrix gate, const Vector& weight, float eps) {
+  delta_net(out, in, store, layer);
+  gated_norm(out, out, gate, weight, eps);
+}
+
 void Ops::rope_and_store(Matrix q, int heads, Matrix k, Matrix v, const Rope& of, KvStore& store,
                          int layer, const KvShape& shape) {
   rope(q, heads, of);

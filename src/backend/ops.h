@@ -162,6 +162,9 @@ class Ops {
   virtual void sigmoid_gate(Matrix out, Matrix gate) = 0;
   // Per head interleaved [heads, 2, head_dim] into queries and gates, both [heads, head_dim].
   virtual void split_heads(Matrix first, Matrix second, Matrix x, int heads) = 0;
+  // split_heads of q_gate into q and gate, then rms_norm of the heads of q and of k, in place.
+  virtual void split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector& q_weight,
+                              Matrix k, const Vector& k_weight, float eps, NormKind kind);
 
   virtual void store_kv(KvStore& store, int layer, Matrix k, Matrix v) = 0;
   // rope of q [rows, heads * head_dim] and of k, then store_kv.
@@ -177,6 +180,9 @@ class Ops {
   virtual void delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer) = 0;
   // Per head of weight.size columns: rms_norm(x) * weight * silu(gate).
   virtual void gated_norm(Matrix out, Matrix x, Matrix gate, const Vector& weight, float eps) = 0;
+  // delta_net, then gated_norm of what it gives.
+  virtual void gated_delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer,
+                               Matrix gate, const Vector& weight, float eps);
 
   // Rows of x picked by index.
   virtual void gather(Matrix out, Matrix x, std::span<const int> rows) = 0;

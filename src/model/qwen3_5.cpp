@@ -147,10 +147,8 @@ class Qwen35 : public Model {
     layer.qkv.apply(ops, scratch.q_gate_kv, x);
     const Matrix k = columns(ops, scratch.q_gate_kv, 2 * q_width, kv_width);
     const Matrix v = columns(ops, scratch.q_gate_kv, 2 * q_width + kv_width, kv_width);
-    ops.split_heads(scratch.q, scratch.gate, columns(ops, scratch.q_gate_kv, 0, 2 * q_width),
-                    config_.heads);
-    ops.rms_norm(scratch.q, scratch.q, *layer.q_norm, eps, norm_kind());
-    ops.rms_norm(k, k, *layer.k_norm, eps, norm_kind());
+    ops.split_and_norm(scratch.q, scratch.gate, columns(ops, scratch.q_gate_kv, 0, 2 * q_width),
+                       *layer.q_norm, k, *layer.k_norm, eps, norm_kind());
     ops.rope_and_store(scratch.q, config_.heads, k, v, rope_, cache.kv(), layer.kv_layer,
                        cache.shape().kv);
     ops.attention(scratch.attended, scratch.q, cache.kv(), layer.kv_layer, config_.heads,
@@ -169,10 +167,9 @@ class Qwen35 : public Model {
     const Matrix b = columns(ops, scratch.projected, channels + delta.value_width(), heads);
     const Matrix a = columns(ops, scratch.projected, channels + delta.value_width() + heads, heads);
     ops.causal_conv(scratch.convolved, qkv, *layer.conv, cache.states(), layer.state_layer);
-    ops.delta_net(scratch.remembered,
-                  {scratch.convolved, b, a, layer.a_log.get(), layer.dt_bias.get()}, cache.states(),
-                  layer.state_layer);
-    ops.gated_norm(scratch.remembered, scratch.remembered, z, *layer.norm, config_.rms_norm_eps);
+    ops.gated_delta_net(scratch.remembered,
+                        {scratch.convolved, b, a, layer.a_log.get(), layer.dt_bias.get()},
+                        cache.states(), layer.state_layer, z, *layer.norm, config_.rms_norm_eps);
     layer.output.add(ops, h, scratch.remembered);
   }
 

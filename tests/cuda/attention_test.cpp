@@ -291,7 +291,9 @@ TEST_F(CudaAttention, ManySequencesShareACopiedPage) {
     const DeviceTestBatch first(prefill.batch());
     for (int layer = 0; layer < 3; ++layer)
       cuda::store_kv(nullptr, pool.view(), layer, keys.matrix(), values.matrix(), first.batch());
-    cuda::copy_page(nullptr, pool.view(), 1, 3, tokens - kPageTokens);
+    cuda::CopyList copies;
+    copies.add(1, 3, tokens - kPageTokens);
+    cuda::copy_pages(nullptr, pool.view(), copies);
     TestBatch twice;
     twice.add(tokens, 1, {PageId{0}, PageId{1}});
     twice.add(tokens, 1, {PageId{0}, PageId{3}});
@@ -331,9 +333,14 @@ void expect_sharing_changes_nothing(const AttentionCase& shape) {
   for (const int layer : {0, 1})
     cuda::store_kv(nullptr, pool.view(), layer, keys.matrix(), values.matrix(), first.batch());
   for (int beam = 0; beam < beams; ++beam) {
-    for (int i = 0; i * kPageTokens < start; ++i)
-      cuda::copy_page(nullptr, pool.view(), int(page(beams, i)), int(page(beam, i)),
-                      std::min(kPageTokens, start - i * kPageTokens));
+    for (int token = 0; token < start;) {
+      cuda::CopyList copies;
+      for (; token < start && copies.count < cuda::CopyList::kMost; token += kPageTokens) {
+        const int i = token / kPageTokens;
+        copies.add(int(page(beams, i)), int(page(beam, i)), std::min(kPageTokens, start - token));
+      }
+      cuda::copy_pages(nullptr, pool.view(), copies);
+    }
   }
   // Beams [from, end) in one step.
   const auto decode = [&](int from, int end, bool shared) {

@@ -61,6 +61,9 @@ class Device {
         slots_(std::vector<float>(std::size_t(sequences_ + 1) * view(nullptr).slot_floats(), 0.0f)),
         outputs(std::size_t(sequences_)) {}
 
+  // How heads are normalised after the delta rule.
+  enum class Norm { None, Apart, Within } norm = Norm::None;
+
   // Runs tokens [first, first + rows[s]) of every sequence s that has rows.
   void run(const std::vector<int>& first, const std::vector<int>& rows, int padding) {
     TestBatch batch;
@@ -89,9 +92,8 @@ class Device {
     const int layer = case_.shape.layers - 1;
     cuda::causal_conv(nullptr, convolved.matrix(), x, conv_.data(), view(slots_.data()), layer,
                       device.batch());
-    cuda::delta_net(nullptr, remembered.matrix(),
-                    {convolved.matrix(), beta, decay, a_log_.data(), dt_bias_.data()},
-                    view(slots_.data()), layer, device.batch());
+    remember(remembered.matrix(), {convolved.matrix(), beta, decay, a_log_.data(), dt_bias_.data()},
+             layer, device.batch());
     const auto conv_out = convolved.get(), out = remembered.get();
     for (const Segment& segment : batch.segments) {
       Outputs& of = outputs[static_cast<std::size_t>(segment.state) - 1];
@@ -116,6 +118,24 @@ class Device {
   }
 
  private:
+  void remember(Matrix out, const cuda::DeltaInputs& in, int layer,
+                const cuda::DeviceBatch& batch) const {
+    const cuda::StateView states = view(slots_.data());
+    const int dim = case_.shape.value_dim;
+    Numbers numbers(18);
+    const DeviceArray<float> weight(numbers.many(std::size_t(dim)));
+    const DeviceMatrix gate(numbers.many(std::size_t(out.rows * out.width)), out.rows, out.width);
+    if (norm == Norm::Within) {
+      cuda::gated_delta_net(nullptr, out, in, gate.matrix(), weight.data(), 1e-6f, states, layer,
+                            batch);
+    } else {
+      cuda::delta_net(nullptr, out, in, states, layer, batch);
+      if (norm == Norm::Apart)
+        cuda::gated_norm(nullptr, out, out, gate.matrix(), weight.data(), dim, 1e-6f);
+    }
+    cuda::check(cudaDeviceSynchronize(), "running");
+  }
+
   int out_width() const { return case_.shape.value_heads * case_.shape.value_dim; }
   cuda::StateView view(float* slots) const { return {slots, case_.shape}; }
   static void append(std::vector<float>& to, const std::vector<float>& from, const Segment& segment,
@@ -227,6 +247,27 @@ TEST_F(CudaDeltaNet, DoesNotDependOnTheBatch) {
       EXPECT_TRUE(same_bits(together.outputs[0].remembered, alone.outputs[0].remembered))
           << name(c) << ", " << sequences << " sequences";
       EXPECT_TRUE(same_bits(together.state(0), alone.state(0))) << name(c);
+    }
+  }
+}
+
+// Few rows, many of one sequence, many of many.
+TEST_F(CudaDeltaNet, NormsWithinAreThoseApart) {
+  for (const Case& c : kCases) {
+    for (const auto& [sequences, tokens, step] :
+         {std::tuple{3, 4, 1}, {1, 45, 45}, {40, 21, 21}, {40, 20, 9}}) {
+      const Inputs inputs(c.shape, sequences, tokens);
+      Device apart(c, inputs), within(c, inputs);
+      apart.norm = Device::Norm::Apart;
+      within.norm = Device::Norm::Within;
+      apart.run_all(step);
+      within.run_all(step);
+      for (int s = 0; s < sequences; ++s) {
+        const auto i = std::size_t(s);
+        EXPECT_TRUE(same_bits(within.outputs[i].remembered, apart.outputs[i].remembered))
+            << name(c) << ", " << sequences << " x " << step;
+        EXPECT_TRUE(same_bits(within.state(s), apart.state(s))) << name(c);
+      }
     }
   }
 }

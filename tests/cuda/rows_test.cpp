@@ -32,6 +32,27 @@ TEST_F(CudaRows, NormsMatchTheReference) {
   }
 }
 
+// Many rows are normalised by another kernel than few.
+TEST_F(CudaRows, NormsDoNotDependOnTheRowsBeside) {
+  for (const int width : {520, 1000, 2048, 3584, 4096, 4104}) {
+    constexpr int kRows = 300, kFew = 7;
+    Numbers numbers(5);
+    const auto x = numbers.many(std::size_t(kRows * width));
+    const DeviceArray<float> weight(numbers.many(std::size_t(width)));
+    for (const bool zero_centred : {false, true}) {
+      const DeviceMatrix from(x, kRows, width), to(kRows, width), few(kFew, width);
+      Matrix first = from.matrix();
+      first.rows = kFew;
+      cuda::rms_norm(nullptr, to.matrix(), from.matrix(), weight.data(), width, 1e-6f,
+                     zero_centred);
+      cuda::rms_norm(nullptr, few.matrix(), first, weight.data(), width, 1e-6f, zero_centred);
+      auto beginning = to.get();
+      beginning.resize(std::size_t(kFew * width));
+      EXPECT_TRUE(same_bits(beginning, few.get())) << "width " << width;
+    }
+  }
+}
+
 TEST_F(CudaRows, HeadNormsMatchTheReferenceInPlace) {
   const auto reference = make_reference_ops();
   for (const auto& [heads, dim] : {std::pair{28, 128}, {3, 5}, {16, 64}, {2, 256}, {1, 600}}) {
@@ -94,6 +115,36 @@ TEST_F(CudaRows, HeadsAreSplitAndRowsPicked) {
   for (int i = 0; i < 60; ++i) {
     ASSERT_EQ(p[std::size_t(i)], x[std::size_t(4 * 60 + i)]);
     ASSERT_EQ(p[std::size_t(60 + i)], x[std::size_t(i)]);
+  }
+}
+
+TEST_F(CudaRows, SplittingAndNormsInOneAreTheSame) {
+  for (const auto& [heads, kv_heads, dim] :
+       {std::tuple{8, 2, 256}, {3, 1, 64}, {2, 2, 5}, {2, 1, 600}}) {
+    constexpr int kRows = 5;
+    const int q_width = heads * dim, k_width = kv_heads * dim;
+    Numbers numbers(6);
+    const auto fused = numbers.many(std::size_t(kRows * (2 * q_width + k_width)));
+    const DeviceArray<float> q_weight(numbers.many(std::size_t(dim))),
+        k_weight(numbers.many(std::size_t(dim)));
+    const auto run = [&](bool in_one) {
+      const DeviceMatrix all(fused, kRows, 2 * q_width + k_width), q(kRows, q_width),
+          gate(kRows, q_width);
+      const Matrix q_gate = all.matrix().columns(0, 2 * q_width, 2);
+      const Matrix k = all.matrix().columns(2 * q_width, k_width, 2);
+      if (in_one) {
+        cuda::split_and_norm(nullptr, q.matrix(), gate.matrix(), q_gate, k, q_weight.data(),
+                             k_weight.data(), dim, 1e-6f, true);
+      } else {
+        cuda::split_heads(nullptr, q.matrix(), gate.matrix(), q_gate, heads);
+        cuda::rms_norm(nullptr, q.matrix(), q.matrix(), q_weight.data(), dim, 1e-6f, true);
+        cuda::rms_norm(nullptr, k, k, k_weight.data(), dim, 1e-6f, true);
+      }
+      return std::array{q.get(), gate.get(), all.get()};
+    };
+    const auto in_one = run(true), one_by_one = run(false);
+    for (std::size_t i = 0; i < in_one.size(); ++i)
+      EXPECT_TRUE(same_bits(in_one[i], one_by_one[i])) << "heads of " << dim << ", result " << i;
   }
 }
 

@@ -12,8 +12,8 @@ namespace counterbeam::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kRun = 32;   // rows of a block
-constexpr int kAhead = 8;  // rows that are loaded before the first of them is needed
+constexpr int kRun = 32;              // rows of a block
+constexpr unsigned kFewBlocks = 528;  // four to a multiprocessor of an H200
 
 struct ConvArguments {
   Bf16* out;
@@ -29,9 +29,10 @@ __device__ __forceinline__ float silu(float x) {
   return __fdividef(x, 1.0f + __expf(-x));
 }
 
-// Slides over rows [first, last) of a segment, `in` and `out` at its row 0. `window` holds the
-// kTaps - 1 inputs before `first`, oldest first.
-template <int kTaps, int kChannels>
+// Slides over rows [first, last) of a segment, `in` and `out` at its row 0, of which kAhead are
+// loaded before the first of them is needed. `window` holds the kTaps - 1 inputs before `first`,
+// oldest first.
+template <int kTaps, int kChannels, int kAhead>
 __device__ __forceinline__ void slide(const ConvArguments& a, const Bf16* in, Bf16* out, int first,
                                       int last, float (&window)[kTaps][kChannels],
                                       const float (&weight)[kChannels][kTaps]) {
@@ -61,8 +62,9 @@ __device__ __forceinline__ void slide(const ConvArguments& a, const Bf16* in, Bf
   }
 }
 
-// Grid: [channels, runs of rows, segments].
-template <int kTaps, int kChannels>
+// Grid: [channels, runs of rows, segments]. What is kept and the batch are read while the kernels
+// before still run.
+template <int kTaps, int kChannels, int kAhead>
 __global__ void __launch_bounds__(kThreads) slide_channels(const ConvArguments a) {
   let_successor_start();
   const int channel = int(blockIdx.x * kThreads + threadIdx.x) * kChannels;
@@ -74,35 +76,44 @@ __global__ void __launch_bounds__(kThreads) slide_channels(const ConvArguments a
 #pragma unroll
     for (int t = 0; t < kTaps; ++t) weight[c][t] = taps.at[t];
   }
-  wait_for_predecessor();
   const DeviceSegment segment = a.segments[blockIdx.z];
   const int first = blockIdx.y * a.run, last = min(first + a.run, segment.rows);
-  if (first >= last) return;
   const Bf16* in = a.x + std::ptrdiff_t(segment.first_row) * a.x_stride + channel;
   Bf16* out = a.out + std::ptrdiff_t(segment.first_row) * a.out_stride + channel;
   float* kept = a.kept + std::size_t(segment.state) * a.slot_floats + channel;
+  const auto kept_input = [&](int t) { return kept + t * std::ptrdiff_t(a.channels); };
   const auto input = [&](int row) {
     Pack<float, kChannels> floats;
-    if (row < 0) return load_pack<kChannels>(kept + (kTaps - 1 + row) * std::ptrdiff_t(a.channels));
     const auto pack = load_pack<kChannels>(in + row * std::ptrdiff_t(a.x_stride));
 #pragma unroll
     for (int c = 0; c < kChannels; ++c) floats.at[c] = __bfloat162float(pack.at[c]);
     return floats;
   };
 
+  Pack<float, kChannels> before[kTaps - 1] = {};
+  if (first == 0 && last > 0) {
+#pragma unroll
+    for (int t = 0; t < kTaps - 1; ++t) before[t] = load_pack<kChannels>(kept_input(t));
+  }
+  wait_for_predecessor();
+  if (first >= last) return;
   float window[kTaps][kChannels];
 #pragma unroll
   for (int t = 0; t < kTaps - 1; ++t) {
-    const auto before = input(first - (kTaps - 1) + t);
+    if (first > 0) before[t] = input(first - (kTaps - 1) + t);
 #pragma unroll
-    for (int c = 0; c < kChannels; ++c) window[t][c] = before.at[c];
+    for (int c = 0; c < kChannels; ++c) window[t][c] = before[t].at[c];
   }
-  slide<kTaps, kChannels>(a, in, out, first, last, window, weight);
+  slide<kTaps, kChannels, kAhead>(a, in, out, first, last, window, weight);
   if (first > 0) return;
-    // Rising, so that what moves within the kept inputs is read before it is overwritten.
 #pragma unroll
-  for (int t = 0; t < kTaps - 1; ++t)
-    store_pack(kept + t * std::ptrdiff_t(a.channels), input(segment.rows - (kTaps - 1) + t));
+  for (int t = 0; t < kTaps - 1; ++t) {
+    Pack<float, kChannels> floats;
+#pragma unroll
+    for (int c = 0; c < kChannels; ++c) floats.at[c] = window[t][c];
+    if (last < segment.rows) floats = input(segment.rows - (kTaps - 1) + t);
+    store_pack(kept_input(t), floats);
+  }
 }
 
 // Any number of taps, any alignment: one channel a thread, every input read as it is needed.
@@ -167,8 +178,12 @@ void causal_conv(cudaStream_t stream, Matrix out, Matrix x, const float* weight,
   const bool even = channels % kTogether == 0 && layer_floats % kTogether == 0 &&
                     aligned(out, kTogether) && aligned(x, kTogether);
   if (taps == 4 && even && reinterpret_cast<std::uintptr_t>(weight) % 16 == 0) {
-    launch(stream, "causal_conv", slide_channels<4, kTogether>, grid(kTogether), dim3(kThreads), 0,
-           arguments);
+    // Blocks that are few have to keep more on its way each.
+    const dim3 blocks = grid(kTogether);
+    const bool few = blocks.x * blocks.y * blocks.z <= kFewBlocks && batch.longest_segment > 8;
+    launch(stream, "causal_conv",
+           few ? slide_channels<4, kTogether, 16> : slide_channels<4, kTogether, 8>, blocks,
+           dim3(kThreads), 0, arguments);
   } else {
     launch(stream, "causal_conv", convolve_channels, grid(1), dim3(kThreads), 0, arguments);
   }

@@ -166,9 +166,20 @@ std::unique_ptr<KvStore> CudaOps::make_kv_store(const KvShape& shape, int pages)
   return store;
 }
 
+// Copies wait for the step that needs them, so that all of them are one launch.
 void CudaOps::copy_page(KvStore& store, PageId from, PageId to, int tokens) {
+  const int source = static_cast<int>(from), target = static_cast<int>(to);
+  if (copied_pages_.keys != view_of(store).keys || !page_copies_.takes(source, target))
+    launch_copies();
+  copied_pages_ = view_of(store);
+  page_copies_.add(source, target, tokens);
+}
+
+void CudaOps::launch_copies() {
   end_of_graph();
-  cuda::copy_page(stream_, view_of(store), static_cast<int>(from), static_cast<int>(to), tokens);
+  copy_pages(stream_, copied_pages_, page_copies_);
+  copy_states(stream_, copied_states_, state_copies_);
+  page_copies_.count = state_copies_.count = 0;
 }
 
 std::unique_ptr<StateStore> CudaOps::make_state_store(const StateShape& shape, int slots) {
@@ -181,16 +192,15 @@ std::unique_ptr<StateStore> CudaOps::make_state_store(const StateShape& shape, i
 }
 
 void CudaOps::copy_state(StateStore& store, StateId from, StateId to) {
-  end_of_graph();
-  const StateView& view = view_of(store);
-  check(cudaMemcpyAsync(view.slots + std::size_t(to) * view.slot_floats(),
-                        view.slots + std::size_t(from) * view.slot_floats(),
-                        view.slot_floats() * sizeof(float), cudaMemcpyDeviceToDevice, stream_),
-        "copying a state");
+  const int source = static_cast<int>(from), target = static_cast<int>(to);
+  if (copied_states_.slots != view_of(store).slots || !state_copies_.takes(source, target))
+    launch_copies();
+  copied_states_ = view_of(store);
+  state_copies_.add(source, target, 0);
 }
 
 void CudaOps::clear_state(StateStore& store, StateId state) {
-  end_of_graph();
+  launch_copies();
   const StateView& view = view_of(store);
   check(cudaMemsetAsync(view.slots + std::size_t(state) * view.slot_floats(), 0,
                         view.slot_floats() * sizeof(float), stream_),
@@ -200,7 +210,7 @@ void CudaOps::clear_state(StateStore& store, StateId state) {
 // A step.
 
 void CudaOps::wait() {
-  end_of_graph();
+  launch_copies();
   if (busy_) check(cudaStreamSynchronize(stream_), "computing");
   busy_ = false;
 }
@@ -313,6 +323,14 @@ void CudaOps::split_heads(Matrix first, Matrix second, Matrix x, int heads) {
   if (!passed_over()) cuda::split_heads(now_, padded(first), padded(second), padded(x), heads);
 }
 
+void CudaOps::split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector& q_weight, Matrix k,
+                             const Vector& k_weight, float eps, NormKind kind) {
+  if (passed_over()) return;
+  cuda::split_and_norm(now_, padded(q), padded(gate), padded(q_gate), padded(k),
+                       values_of(&q_weight), values_of(&k_weight), q_weight.size, eps,
+                       kind == NormKind::ZeroCentred);
+}
+
 // A model has one rope or two; their frequencies are sent once.
 DeviceRope CudaOps::device_rope(const Rope& rope) {
   auto found = std::find_if(ropes_.begin(), ropes_.end(),
@@ -359,12 +377,21 @@ void CudaOps::causal_conv(Matrix out, Matrix x, const Vector& weight, StateStore
                     batch_);
 }
 
+DeltaInputs CudaOps::device_inputs(const DeltaNetInputs& in) const {
+  return {padded(in.qkv), padded(in.beta), padded(in.decay), values_of(in.a_log),
+          values_of(in.dt_bias)};
+}
+
 void CudaOps::delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer) {
   if (passed_over()) return;
-  cuda::delta_net(now_, padded(out),
-                  {padded(in.qkv), padded(in.beta), padded(in.decay), values_of(in.a_log),
-                   values_of(in.dt_bias)},
-                  view_of(store), layer, batch_);
+  cuda::delta_net(now_, padded(out), device_inputs(in), view_of(store), layer, batch_);
+}
+
+void CudaOps::gated_delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer,
+                              Matrix gate, const Vector& weight, float eps) {
+  if (passed_over()) return;
+  cuda::gated_delta_net(now_, padded(out), device_inputs(in), padded(gate), values_of(&weight), eps,
+                        view_of(store), layer, batch_);
 }
 
 void CudaOps::gated_norm(Matrix out, Matrix x, Matrix gate, const Vector& weight, float eps) {

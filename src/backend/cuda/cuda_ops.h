@@ -62,6 +62,8 @@ class CudaOps : public Ops {
   void silu_mul(Matrix out, Matrix gate, Matrix up) override;
   void sigmoid_gate(Matrix out, Matrix gate) override;
   void split_heads(Matrix first, Matrix second, Matrix x, int heads) override;
+  void split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector& q_weight, Matrix k,
+                      const Vector& k_weight, float eps, NormKind kind) override;
   void store_kv(KvStore& store, int layer, Matrix k, Matrix v) override;
   void rope_and_store(Matrix q, int heads, Matrix k, Matrix v, const Rope& rope, KvStore& store,
                       int layer, const KvShape& shape) override;
@@ -71,6 +73,8 @@ class CudaOps : public Ops {
                    int layer) override;
   void delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer) override;
   void gated_norm(Matrix out, Matrix x, Matrix gate, const Vector& weight, float eps) override;
+  void gated_delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer,
+                       Matrix gate, const Vector& weight, float eps) override;
   void gather(Matrix out, Matrix x, std::span<const int> rows) override;
   std::vector<HeadResult> head(Matrix x, const PackedMatrix& weight,
                                std::span<const HeadJob> jobs) override;
@@ -82,10 +86,12 @@ class CudaOps : public Ops {
 
   bool passed_over() const { return mode_ == Mode::Replay; }
   void end_of_graph();
+  void launch_copies();
   Matrix padded(Matrix m) const;
   void* shared_workspace(std::size_t bytes);
   void product_into(const ProductTarget& target, Matrix x, const PackedMatrix& weight);
   DeviceRope device_rope(const Rope& rope);
+  DeltaInputs device_inputs(const DeltaNetInputs& in) const;
   const float* logits_on_device(Matrix x, const PackedMatrix& weight);
   void run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
                 std::span<const HeadJob> jobs, int first, int last);
@@ -108,7 +114,10 @@ class CudaOps : public Ops {
   cudaStream_t now_ = nullptr;  // the stream that operations go to
   StepKind kind_;
   DeviceBatch batch_;
-  bool busy_ = false;  // something may still be under way
+  bool busy_ = false;                    // something may still be under way
+  CopyList page_copies_, state_copies_;  // asked for, not launched yet
+  KvView copied_pages_{};
+  StateView copied_states_{};
   std::map<StepKind, cudaGraphExec_t> graphs_;
 };
 

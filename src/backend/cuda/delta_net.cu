@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "backend/cuda/delta_net.cuh"
+#include "backend/cuda/row_octets.cuh"
 
 namespace counterbeam::cuda {
 namespace {
@@ -20,13 +21,13 @@ __device__ float unit_keys(float* q_out, float* k_out, const Bf16* q, const Bf16
     kk = fmaf(b, b, kk);
     qk = fmaf(a, b, qk);
   }
-  const float q_scale = rsqrtf(warp_sum(qq) + 1e-6f) * rsqrtf(float(key_dim));
-  const float k_scale = rsqrtf(warp_sum(kk) + 1e-6f);
+  const float q_scale = rsqrtf(sum_of_lanes<32>(qq) + 1e-6f) * rsqrtf(float(key_dim));
+  const float k_scale = rsqrtf(sum_of_lanes<32>(kk) + 1e-6f);
   for (int i = lane; i < key_dim; i += 32) {
     q_out[i] = __bfloat162float(q[i]) * q_scale;
     k_out[i] = __bfloat162float(k[i]) * k_scale;
   }
-  return warp_sum(qk) * q_scale * k_scale;
+  return sum_of_lanes<32>(qk) * q_scale * k_scale;
 }
 
 // One token on one column of the state [key_dim][value_dim]; `gates` is {decay, beta, k q}.
@@ -82,42 +83,58 @@ __global__ void __launch_bounds__(kThreads) walk_heads(const DeltaArguments a) {
   }
 }
 
-bool aligned(Matrix m) {
-  return reinterpret_cast<std::uintptr_t>(m.data) % 8 == 0 && m.stride % 4 == 0;
+bool aligned(const void* data, int stride, int elements) {
+  return reinterpret_cast<std::uintptr_t>(data) % (2 * std::size_t(elements)) == 0 &&
+         stride % elements == 0;
+}
+
+// Returns whether the outputs are normalised.
+bool walk(cudaStream_t stream, Matrix out, const DeltaInputs& in, const DeltaNorm& norm,
+          const StateView& states, int layer, const DeviceBatch& batch) {
+  const StateShape& shape = states.shape;
+  const std::size_t layer_floats = states.conv_floats() + states.memory_floats();
+  DeltaArguments arguments{static_cast<Bf16*>(out.data),
+                           static_cast<const Bf16*>(in.qkv.data),
+                           static_cast<const Bf16*>(in.beta.data),
+                           static_cast<const Bf16*>(in.decay.data),
+                           out.stride,
+                           in.qkv.stride,
+                           in.beta.stride,
+                           in.decay.stride,
+                           in.a_log,
+                           in.dt_bias,
+                           states.slots + std::size_t(layer) * layer_floats + states.conv_floats(),
+                           states.slot_floats(),
+                           shape.key_heads,
+                           shape.value_heads,
+                           shape.key_dim,
+                           shape.value_dim,
+                           batch.segments,
+                           norm};
+  if (!aligned(norm.gate, norm.gate_stride, 8) || !aligned(out.data, out.stride, 8))
+    arguments.norm = {};
+  if (shape.key_dim == 128 && shape.value_dim == 128 && aligned(in.qkv.data, in.qkv.stride, 4))
+    return delta_strips(stream, arguments, batch.segment_count, batch.longest_segment);
+  const dim3 grid(unsigned(shape.value_heads), unsigned(batch.segment_count));
+  const std::size_t shared = std::size_t(2 * shape.key_dim + 3) * sizeof(float);
+  launch(stream, "delta_net", walk_heads, grid, dim3(kThreads), shared, arguments);
+  return false;
 }
 
 }  // namespace
 
 void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const StateView& states,
                int layer, const DeviceBatch& batch) {
+  if (batch.segment_count > 0) walk(stream, out, in, {}, states, layer, batch);
+}
+
+void gated_delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, Matrix gate,
+                     const float* weight, float eps, const StateView& states, int layer,
+                     const DeviceBatch& batch) {
   if (batch.segment_count == 0) return;
-  const StateShape& shape = states.shape;
-  const std::size_t layer_floats = states.conv_floats() + states.memory_floats();
-  const DeltaArguments arguments{
-      static_cast<Bf16*>(out.data),
-      static_cast<const Bf16*>(in.qkv.data),
-      static_cast<const Bf16*>(in.beta.data),
-      static_cast<const Bf16*>(in.decay.data),
-      out.stride,
-      in.qkv.stride,
-      in.beta.stride,
-      in.decay.stride,
-      in.a_log,
-      in.dt_bias,
-      states.slots + std::size_t(layer) * layer_floats + states.conv_floats(),
-      states.slot_floats(),
-      shape.key_heads,
-      shape.value_heads,
-      shape.key_dim,
-      shape.value_dim,
-      batch.segments};
-  if (shape.key_dim == 128 && shape.value_dim == 128 && aligned(out) && aligned(in.qkv)) {
-    delta_strips(stream, arguments, batch.segment_count, batch.longest_segment);
-    return;
-  }
-  const dim3 grid(unsigned(shape.value_heads), unsigned(batch.segment_count));
-  const std::size_t shared = std::size_t(2 * shape.key_dim + 3) * sizeof(float);
-  launch(stream, "delta_net", walk_heads, grid, dim3(kThreads), shared, arguments);
+  const DeltaNorm norm{weight, static_cast<const Bf16*>(gate.data), gate.stride, eps};
+  if (!walk(stream, out, in, norm, states, layer, batch))
+    gated_norm(stream, out, out, gate, weight, states.shape.value_dim, eps);
 }
 
 }  // namespace counterbeam::cuda

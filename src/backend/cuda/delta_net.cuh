@@ -6,6 +6,14 @@
 
 namespace counterbeam::cuda {
 
+// Of every head of the outputs, as in gated_norm.
+struct DeltaNorm {
+  const float* weight;  // null: none is asked for
+  const Bf16* gate;
+  int gate_stride;
+  float eps;
+};
+
 struct DeltaArguments {
   Bf16* out;
   const Bf16* qkv;  // [rows][q heads | k heads | v heads]
@@ -18,10 +26,12 @@ struct DeltaArguments {
   std::size_t slot_floats;
   int key_heads, value_heads, key_dim, value_dim;
   const DeviceSegment* segments;
+  DeltaNorm norm;
 };
 
-// For key_dim and value_dim 128, rows of qkv and out 8-byte aligned.
-void delta_strips(cudaStream_t stream, const DeltaArguments& arguments, int segments, int longest);
+// For key_dim and value_dim 128, rows of qkv 8-byte aligned; with a norm, those of its gate and out
+// 16-byte aligned. Returns whether the outputs are normalised.
+bool delta_strips(cudaStream_t stream, const DeltaArguments& arguments, int segments, int longest);
 
 #ifdef __CUDACC__
 
@@ -33,12 +43,6 @@ __device__ __forceinline__ float delta_decay(float a, float dt_bias, float rate)
 
 __device__ __forceinline__ float delta_beta(float b) {
   return 1.0f / (1.0f + expf(-b));
-}
-
-__device__ __forceinline__ float warp_sum(float x) {
-#pragma unroll
-  for (int other = 16; other > 0; other /= 2) x += __shfl_xor_sync(~0u, x, other);
-  return x;
 }
 
 // N neighbours that are loaded and stored at once.

@@ -1,255 +1,285 @@
 // The gated delta rule for heads of 128 keys and values:
 //   S <- e^g S;  m = S^T k;  delta = beta (v - m);  S <- S + k delta^T;  o = S^T q
-// A thread block owns some columns of the state of one (segment, value head): it reads them once
-// into registers, walks the segment's rows in order and writes them back once. The last line is
-// taken as o = e^g S^T q + (k q) delta with S of before, so that one pass over S makes both sums.
+// A thread block owns all or some columns of the state of one (segment, value head): it reads them
+// once into registers, walks the segment's rows in order and writes them back once. The last line
+// is taken as o = e^g S^T q + (k q) delta with S of before, so that one pass over S makes both
+// sums. A block that owns a whole head can normalise and gate its outputs too.
 //
 // Every sum has one order, whatever the columns per lane, the rows per launch or the other blocks:
 // a row's bits depend on its own sequence alone.
-#include "backend/cuda/delta_net.cuh"
+#include "backend/cuda/delta_stage.cuh"
 
 namespace counterbeam::cuda {
 namespace {
 
-constexpr int kKeyDim = 128, kValueDim = 128;
-constexpr int kWarps = 4;
-constexpr int kThreads = kWarps * 32;
+constexpr int kThreads = kDeltaWarps * 32;
 constexpr int kProcessors = 132;      // of an H200
-constexpr int kSteps = kKeyDim / 16;  // a lane keeps 4 rows of every 16
+constexpr int kSteps = kKeyDim / 32;  // a lane keeps 4 rows of every 32
 
-// Of kTokens tokens: unit keys and queries, the block's values, and {decay, beta, k q}.
-template <int kColumns, int kTokens>
-struct Stage {
-  float4 k[kTokens][32];
-  float4 q[kTokens][32];
-  float v[kTokens][32 * kColumns];
-  float4 gates[kTokens];
-};
-
-// What a lane fetches of one token; the next ones are on their way while the staged are walked.
-template <int kColumns>
-struct Fetched {
-  Pack<Bf16, 4> q, k;
-  Pack<Bf16, kColumns> v;
-  Bf16 beta, decay;
-};
-
-// Where the inputs of a (segment, head) lie.
-struct Inputs {
-  const Bf16* q;
-  const Bf16* k;
-  const Bf16* v;
-  const Bf16* beta;
-  const Bf16* decay;
-};
-
-template <int kColumns>
-__device__ __forceinline__ Fetched<kColumns> fetch(const Inputs& in, const DeltaArguments& a,
-                                                   int row, int lane) {
-  const std::ptrdiff_t at = std::ptrdiff_t(row) * a.qkv_stride;
-  return {load_pack<4>(in.q + at + 4 * lane), load_pack<4>(in.k + at + 4 * lane),
-          load_pack<kColumns>(in.v + at + kColumns * lane),
-          in.beta[std::ptrdiff_t(row) * a.beta_stride],
-          in.decay[std::ptrdiff_t(row) * a.decay_stride]};
-}
-
-template <int kColumns, int kTokens>
-__device__ __forceinline__ void put(Stage<kColumns, kTokens>& stage, int token,
-                                    const Fetched<kColumns>& in, float dt_bias, float rate,
-                                    int lane) {
-  float q[4], k[4], qq = 0, kk = 0, qk = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    q[i] = __bfloat162float(in.q.at[i]);
-    k[i] = __bfloat162float(in.k.at[i]);
-    qq = fmaf(q[i], q[i], qq);
-    kk = fmaf(k[i], k[i], kk);
-    qk = fmaf(q[i], k[i], qk);
-  }
-  qq = warp_sum(qq);
-  kk = warp_sum(kk);
-  qk = warp_sum(qk);
-  const float q_scale = rsqrtf(qq + 1e-6f) * rsqrtf(float(kKeyDim));
-  const float k_scale = rsqrtf(kk + 1e-6f);
-  stage.q[token][lane] =
-      make_float4(q[0] * q_scale, q[1] * q_scale, q[2] * q_scale, q[3] * q_scale);
-  stage.k[token][lane] =
-      make_float4(k[0] * k_scale, k[1] * k_scale, k[2] * k_scale, k[3] * k_scale);
-#pragma unroll
-  for (int i = 0; i < kColumns; ++i)
-    stage.v[token][kColumns * lane + i] = __bfloat162float(in.v.at[i]);
-  const float decay = delta_decay(__bfloat162float(in.decay), dt_bias, rate);
-  const float beta = delta_beta(__bfloat162float(in.beta));
-  if (lane == 0) stage.gates[token] = make_float4(decay, beta, qk * q_scale * k_scale, 0);
-}
-
-// A lane's part of the state: kColumns columns of rows 16 * step + 4 * group + j.
+// A lane's part of the state: kColumns columns of rows 32 * step + 4 * group + j. Eight groups of
+// four lanes make a warp.
 template <int kColumns>
 struct Strip {
   float s[kSteps][4][kColumns];
 };
 
-// One token on a lane's strip; `out` is where the lane's columns of the row go.
-template <int kColumns, int kTokens>
-__device__ __forceinline__ void walk(Strip<kColumns>& strip, const Stage<kColumns, kTokens>& stage,
-                                     int token, int group, int column, Bf16* out) {
-  float reads[2][kColumns] = {}, sums[2][kColumns] = {};  // [part][column]
-  float k[kSteps][4];
+template <typename F>
+__device__ __forceinline__ void for_each_row(const F& f) {
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
-    const float4 k4 = stage.k[token][4 * step + group], q4 = stage.q[token][4 * step + group];
-    const float q[4] = {q4.x, q4.y, q4.z, q4.w};
-    k[step][0] = k4.x, k[step][1] = k4.y, k[step][2] = k4.z, k[step][3] = k4.w;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) f(step, j);
+  }
+}
+
+// Adds what the lanes have whose numbers differ in `bit`, half of `kCount` values on either side.
+template <int kCount>
+__device__ __forceinline__ void halve(float* value, int bit, int lane) {
+  const bool upper = lane & bit;
+#pragma unroll
+  for (int i = 0; i < kCount / 2; ++i) {
+    const float kept = upper ? value[kCount / 2 + i] : value[i];
+    const float given = upper ? value[i] : value[kCount / 2 + i];
+    value[i] = kept + __shfl_xor_sync(~0u, given, bit);
+  }
+}
+template <>
+__device__ __forceinline__ void halve<1>(float* value, int bit, int) {
+  *value += __shfl_xor_sync(~0u, *value, bit);
+}
+
+// The total of one of 2 * kColumns values over the eight groups: lanes 0 to 15 get a read, the
+// others a sum, of column own_column().
+template <int kColumns>
+__device__ __forceinline__ float total_of_groups(float* value, int lane) {
+  halve<2 * kColumns>(value, 16, lane);
+  halve<kColumns>(value, 8, lane);
+  halve<kColumns == 4 ? 2 : 1>(value, 4, lane);
+  return value[0];
+}
+template <int kColumns>
+__device__ __forceinline__ int own_column(int lane) {
+  return kColumns == 4 ? lane / 4 % 4 / 2 * 2 + lane / 4 % 2 : kColumns == 2 ? lane / 8 % 2 : 0;
+}
+// The lane below 16, of those with the same columns, that has the total of column c.
+template <int kColumns>
+__device__ __forceinline__ int lane_of(int c, int lane) {
+  return lane % 4 + (kColumns == 4 ? 4 * c : 8 * c);
+}
+
+// Of a token, the rows of a lane's group.
+struct Keys {
+  float k[kSteps][4], q[kSteps][4];
+};
+__device__ __forceinline__ Keys load_keys(const DeltaStage& stage, int token, int group) {
+  Keys keys;
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    const float4 k = stage.k[token][8 * step + group], q = stage.q[token][8 * step + group];
+    keys.k[step][0] = k.x, keys.k[step][1] = k.y, keys.k[step][2] = k.z, keys.k[step][3] = k.w;
+    keys.q[step][0] = q.x, keys.q[step][1] = q.y, keys.q[step][2] = q.z, keys.q[step][3] = q.w;
+  }
+  return keys;
+}
+
+// One token on a lane's strip. `gates` is {decay, beta, k q}, `v` the value of its own column, for
+// which it returns the output (lanes from 16 on).
+template <int kColumns>
+__device__ __forceinline__ float walk(Strip<kColumns>& strip, const Keys& keys, float4 gates,
+                                      float v, int lane) {
+  float reads[2][kColumns] = {}, sums[2][kColumns] = {};  // [part][column]
+  const float decay = gates.x;
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
 #pragma unroll
       for (int c = 0; c < kColumns; ++c) {
-        reads[j % 2][c] = fmaf(strip.s[step][j][c], k[step][j], reads[j % 2][c]);
-        sums[j % 2][c] = fmaf(strip.s[step][j][c], q[j], sums[j % 2][c]);
+        float& s = strip.s[step][j][c];
+        reads[j % 2][c] = fmaf(s, keys.k[step][j], reads[j % 2][c]);
+        sums[j % 2][c] = fmaf(s, keys.q[step][j], sums[j % 2][c]);
+        s *= decay;
       }
     }
   }
-  const float4 gates = stage.gates[token];
-  const float decay = gates.x;
-  float delta[kColumns];
-  Pack<Bf16, kColumns> result;
+  float value[2 * kColumns];
 #pragma unroll
   for (int c = 0; c < kColumns; ++c) {
-    float read = reads[0][c] + reads[1][c], sum = sums[0][c] + sums[1][c];
-#pragma unroll
-    for (int other = 8; other <= 16; other *= 2) {
-      read += __shfl_xor_sync(~0u, read, other);
-      sum += __shfl_xor_sync(~0u, sum, other);
-    }
-    delta[c] = gates.y * fmaf(-decay, read, stage.v[token][column + c]);
-    result.at[c] = __float2bfloat16_rn(fmaf(gates.z, delta[c], sum * decay));
+    value[c] = reads[0][c] + reads[1][c];
+    value[kColumns + c] = sums[0][c] + sums[1][c];
   }
-  // A launch of few tokens would rather have more blocks in flight than keep the key: read it
-  // again.
-  if (kTokens == kWarps) asm volatile("" ::: "memory");
+  const float total = total_of_groups<kColumns>(value, lane);
+  const float of_read = gates.y * fmaf(-decay, total, v);
+  float delta[kColumns], of_own = 0;
+#pragma unroll
+  for (int c = 0; c < kColumns; ++c) {
+    delta[c] = __shfl_sync(~0u, of_read, lane_of<kColumns>(c, lane));
+    of_own = c == own_column<kColumns>(lane) ? delta[c] : of_own;
+  }
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
-    if (kTokens == kWarps) {
-      const float4 k4 = stage.k[token][4 * step + group];
-      k[step][0] = k4.x, k[step][1] = k4.y, k[step][2] = k4.z, k[step][3] = k4.w;
-    }
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
 #pragma unroll
       for (int c = 0; c < kColumns; ++c)
-        strip.s[step][j][c] = fmaf(k[step][j], delta[c], strip.s[step][j][c] * decay);
+        strip.s[step][j][c] = fmaf(keys.k[step][j], delta[c], strip.s[step][j][c]);
     }
   }
-  if (group == 0) store_pack(out, result);
+  return fmaf(gates.z, of_own, total * decay);
 }
 
-// Grid: [strips of 32 * kColumns columns, value heads, segments]. A warp makes kOwnTokens ready at
-// a time.
-template <int kColumns, int kOwnTokens>
-__global__ void __launch_bounds__(kThreads, kOwnTokens == 1 ? 4 : 2)
-    walk_segments(const DeltaArguments a) {
-  constexpr int kTokens = kOwnTokens * kWarps;
-  __shared__ Stage<kColumns, kTokens> stages[2];
+// Norm and gate of a token's head by half a warp (the other half does the same).
+__device__ __forceinline__ void finish(const DeltaNorm& norm, const Bf16* head, const Bf16* z,
+                                       const float* weight, int lane, Bf16* out) {
+  const int at = lane % 16 * 8;
+  Octet octet = load_octet(head + at, 8, true), weights;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) weights.at[i] = weight[at + i];
+  const float squares = sum_of_lanes<16>(add_squares(0, octet));
+  normalise(octet, norm_scale(squares, kValueDim, norm.eps), weights, 0);
+  multiply_by_silu(octet, load_octet(z + at, 8, true));
+  if (lane < 16) store_octet(out + at, octet, 8, true);
+}
+
+// Grid: [strips of 32 * kColumns columns, value heads, segments]. The state and the batch are read
+// while the kernels before still run.
+template <int kColumns, bool kNormed, int kBlocks>
+__global__ void __launch_bounds__(kThreads, kBlocks) walk_segments(const DeltaArguments a) {
+  static_assert(!kNormed || 32 * kColumns == kValueDim);
+  extern __shared__ float4 memory[];
+  auto& shared = *reinterpret_cast<DeltaShared<kColumns>*>(memory);
   let_successor_start();
   const int head = blockIdx.y, first_column = blockIdx.x * 32 * kColumns;
-  const float rate = -expf(a.a_log[head]), dt_bias = a.dt_bias[head];
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, group = lane / 8;
-  const int column = (8 * warp + lane % 8) * kColumns;  // of the block's
-  wait_for_predecessor();
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int column = (4 * warp + lane % 4) * kColumns;  // of the block's
+  const int own = own_column<kColumns>(lane);
   const DeviceSegment segment = a.segments[blockIdx.z];
-  if (segment.rows == 0) return;
-
+  if (segment.rows == 0) {
+    wait_for_predecessor();  // who comes next relies on it
+    return;
+  }
   float* state = a.memory + std::size_t(segment.state) * a.slot_floats +
-                 (head * kKeyDim + 4 * group) * kValueDim + first_column + column;
-  const auto state_row = [&](int step, int j) { return state + (16 * step + j) * kValueDim; };
+                 (head * kKeyDim + lane / 4 * 4) * kValueDim + first_column + column;
   Strip<kColumns> strip;
+  for_each_row([&](int step, int j) {
+    const auto pack = load_pack<kColumns>(state + (32 * step + j) * kValueDim);
 #pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const auto pack = load_pack<kColumns>(state_row(step, j));
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) strip.s[step][j][c] = pack.at[c];
-    }
-  }
+    for (int c = 0; c < kColumns; ++c) strip.s[step][j][c] = pack.at[c];
+  });
+  const float rate = -expf(a.a_log[head]), dt_bias = a.dt_bias[head];
+  if (kNormed && threadIdx.x < kValueDim) shared.weight[threadIdx.x] = a.norm.weight[threadIdx.x];
 
-  const std::ptrdiff_t row = segment.first_row;
-  const Bf16* q = a.qkv + row * a.qkv_stride + head / (a.value_heads / a.key_heads) * kKeyDim;
-  const Bf16* v = a.qkv + row * a.qkv_stride + 2 * a.key_heads * kKeyDim + head * kValueDim;
-  const Inputs in{q, q + a.key_heads * kKeyDim, v + first_column,
-                  a.beta + row * a.beta_stride + head, a.decay + row * a.decay_stride + head};
-  Bf16* out = a.out + row * a.out_stride + head * kValueDim + first_column + column;
-
-  // Without branches, so that the tokens of a warp are made ready side by side: beyond the last row
-  // it is the last row again, which nobody walks. A single token is made ready by who has it alone.
-  Fetched<kColumns> fetched[kOwnTokens];
-  const auto fetch_own = [&](int first) {
-#pragma unroll
-    for (int i = 0; i < kOwnTokens; ++i) {
-      const int token = min(first + i * kWarps + warp, segment.rows - 1);
-      fetched[i] = fetch<kColumns>(in, a, token, lane);
-    }
+  const auto out_row = [&](int token) {
+    return a.out + (segment.first_row + token) * std::ptrdiff_t(a.out_stride) + head * kValueDim +
+           first_column;
   };
+  const int q_at = head / (a.value_heads / a.key_heads) * kKeyDim;
+  DeltaGateBits bits{};
+  const auto fetch_own = [&](int stage) {
+    const int token = stage * kDeltaWarps + warp;
+    if (token >= segment.rows) return;
+    const std::ptrdiff_t row = segment.first_row + token;
+    const Bf16* qkv = a.qkv + row * a.qkv_stride;
+    fetch_token<kColumns, kNormed>(
+        shared.tokens[stage % 3][warp], qkv + q_at,
+        qkv + 2 * a.key_heads * kKeyDim + head * kValueDim + first_column,
+        a.norm.gate + row * a.norm.gate_stride + head * kValueDim, a.key_heads, lane);
+    bits.beta = reinterpret_cast<const unsigned short*>(a.beta)[row * a.beta_stride + head];
+    bits.decay = reinterpret_cast<const unsigned short*>(a.decay)[row * a.decay_stride + head];
+  };
+  const auto put_own = [&](int stage) {
+    if (stage * kDeltaWarps + warp >= segment.rows) return;
+    wait_for_copies();
+    put_token(shared.stages[stage % 2], warp, shared.tokens[stage % 3][warp], bits, dt_bias, rate,
+              lane);
+  };
+  const auto finish_own = [&](int stage) {
+    const int token = stage * kDeltaWarps + warp;
+    if (!kNormed || token >= segment.rows) return;
+    finish(a.norm, shared.out[stage % 2][warp], shared.tokens[stage % 3][warp].z[0].at,
+           shared.weight, lane, out_row(token));
+  };
+
+  wait_for_predecessor();
   fetch_own(0);
-  for (int first = 0; first < segment.rows; first += kTokens) {
-    // Whoever is here has walked the stage before last, the one to be overwritten.
-    Stage<kColumns, kTokens>& stage = stages[first / kTokens % 2];
-    if (kOwnTokens > 1 || first + warp < segment.rows) {
-#pragma unroll
-      for (int i = 0; i < kOwnTokens; ++i)
-        put(stage, i * kWarps + warp, fetched[i], dt_bias, rate, lane);
-    }
-    fetch_own(first + kTokens);
+  put_own(0);
+  fetch_own(1);
+  const int stages = (segment.rows + kDeltaWarps - 1) / kDeltaWarps;
+  for (int stage = 0; stage < stages; ++stage) {
     __syncthreads();
-    const int tokens = min(kTokens, segment.rows - first);
+    const int first = stage * kDeltaWarps, tokens = min(kDeltaWarps, segment.rows - first);
+    const DeltaStage& ready = shared.stages[stage % 2];
+    const Bf16* v = shared.tokens[stage % 3][0].v + column + own;
+    Bf16* to = kNormed ? shared.out[stage % 2][0] + column + own + (lane < 16 ? kValueDim : 0)
+                       : out_row(first) + column + own;
+    const int out_stride = kNormed ? 2 * kValueDim : a.out_stride;
+    int token = 0;
+    // Warps see to their own tokens one after the other, while the others walk.
 #pragma unroll 1
-    for (int token = 0; token < tokens; ++token)
-      walk(strip, stage, token, group, column,
-           out + (first + token) * std::ptrdiff_t(a.out_stride));
+    for (int part = 0; part < 2; ++part) {
+      const int end = part == 0 ? min(warp, tokens) : tokens;
+#pragma unroll 1
+      for (; token < end; ++token, v += sizeof(DeltaToken<kColumns>) / 2, to += out_stride) {
+        const Keys keys = load_keys(ready, token, lane / 4);
+        const Bf16 result =
+            __float2bfloat16_rn(walk(strip, keys, ready.gates[token], __bfloat162float(*v), lane));
+        if (kNormed || lane >= 16) *to = result;  // lanes that have the same total write the same
+      }
+      if (part == 1) break;
+      if (stage > 0) finish_own(stage - 1);
+      put_own(stage + 1);
+      fetch_own(stage + 2);
+    }
   }
 
+  for_each_row([&](int step, int j) {
+    Pack<float, kColumns> pack;
 #pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      Pack<float, kColumns> pack;
-#pragma unroll
-      for (int c = 0; c < kColumns; ++c) pack.at[c] = strip.s[step][j][c];
-      store_pack(state_row(step, j), pack);
-    }
-  }
+    for (int c = 0; c < kColumns; ++c) pack.at[c] = strip.s[step][j][c];
+    store_pack(state + (32 * step + j) * kValueDim, pack);
+  });
+  if (!kNormed) return;
+  __syncthreads();
+  finish_own(stages - 1);
 }
 
-// Few tokens move memory: blocks that load while others store. More of them compute: the narrowest
-// strips that leave every block a multiprocessor of its own, else the widest.
-int columns_per_lane(int heads, bool few) {
-  if (few) return 2;
+// Few tokens move memory, in whole heads. More of them compute: the narrowest strips that leave
+// every block a multiprocessor of its own, else whole heads.
+int columns_per_lane(int heads, int longest) {
+  if (longest <= kDeltaWarps) return 4;
   for (const int columns : {1, 2}) {
     if (heads * kValueDim / (32 * columns) <= kProcessors) return columns;
   }
   return 4;
 }
 
-}  // namespace
-
-void delta_strips(cudaStream_t stream, const DeltaArguments& a, int segments, int longest) {
-  const bool few = longest <= kWarps;
-  const int columns = columns_per_lane(segments * a.value_heads, few);
-  const dim3 grid(unsigned(kValueDim / (32 * columns)), unsigned(a.value_heads),
-                  unsigned(segments));
-  const auto kernel = few            ? walk_segments<2, 1>
-                      : columns == 4 ? walk_segments<4, 2>
-                      : columns == 2 ? walk_segments<2, 2>
-                                     : walk_segments<1, 2>;
-  // Shared memory that nobody uses keeps a multiprocessor to one block, where a launch that begins
+template <int kColumns, bool kNormed, int kBlocks>
+void run(cudaStream_t stream, const DeltaArguments& a, dim3 grid, bool alone) {
+  // More shared memory than is used keeps a multiprocessor to one block, where a launch that begins
   // early would crowd them onto those that are free first.
   constexpr int kAlone = 120 << 10;
+  const auto kernel = walk_segments<kColumns, kNormed, kBlocks>;
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kAlone),
+        "delta_net");
+  launch(stream, "delta_net", kernel, grid, dim3(kThreads),
+         alone ? kAlone : sizeof(DeltaShared<kColumns>), a);
+}
+
+}  // namespace
+
+bool delta_strips(cudaStream_t stream, const DeltaArguments& a, int segments, int longest) {
+  const int columns = columns_per_lane(segments * a.value_heads, longest);
+  const dim3 grid(unsigned(kValueDim / (32 * columns)), unsigned(a.value_heads),
+                  unsigned(segments));
   const bool alone = longest >= 32 && grid.x * grid.y * grid.z <= unsigned(kProcessors);
-  if (alone) {
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kAlone),
-          "delta_net");
-  }
-  launch(stream, "delta_net", kernel, grid, dim3(kThreads), alone ? kAlone : 0, a);
+  const bool normed = columns == 4 && a.norm.weight != nullptr;
+  const auto kernel = normed && alone ? run<4, true, 1>
+                      : normed        ? run<4, true, 2>
+                      : columns == 4  ? run<4, false, 2>
+                      : columns == 2  ? run<2, false, 1>
+                                      : run<1, false, 1>;
+  kernel(stream, a, grid, alone);
+  return normed;
 }
 
 }  // namespace counterbeam::cuda

@@ -84,13 +84,17 @@ struct StateView {
   }
 };
 
-// rows.cu
+// rows.cu, norms.cu
 void embed(cudaStream_t stream, Matrix out, const Bf16* table_blocks, const DeviceBatch& batch);
 void rms_norm(cudaStream_t stream, Matrix out, Matrix x, const float* weight, int size, float eps,
               bool zero_centred);
 void silu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up);
 void sigmoid_gate(cudaStream_t stream, Matrix out, Matrix gate);
 void split_heads(cudaStream_t stream, Matrix first, Matrix second, Matrix x, int heads);
+// split_heads of q_gate into q and gate, rms_norm of the heads of q and, in place, of k.
+void split_and_norm(cudaStream_t stream, Matrix q, Matrix gate, Matrix q_gate, Matrix k,
+                    const float* q_weight, const float* k_weight, int head_dim, float eps,
+                    bool zero_centred);
 void gather(cudaStream_t stream, Matrix out, Matrix x, const int* rows);  // rows on the device
 void gated_norm(cudaStream_t stream, Matrix out, Matrix x, Matrix gate, const float* weight,
                 int size, float eps);
@@ -115,10 +119,10 @@ void rope_and_store(cudaStream_t stream, Matrix q, Matrix k, Matrix v, int heads
 std::size_t attention_workspace(int rows, int heads, int head_dim, int longest_context);
 void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int layer, int heads,
                float scale, int window, const DeviceBatch& batch, void* workspace);
-// The first `tokens` of a page of all layers.
-void copy_page(cudaStream_t stream, const KvView& kv, int from, int to, int tokens);
 
 // causal_conv.cu, delta_net.cu. `out` is none of the inputs; the states of the segments advance.
+// REQUIRES the batch's arrays and the states of this layer to be there when the step's first kernel
+// starts: they are read while the kernels before still run.
 void causal_conv(cudaStream_t stream, Matrix out, Matrix x, const float* weight,
                  const StateView& states, int layer, const DeviceBatch& batch);
 struct DeltaInputs {
@@ -128,6 +132,32 @@ struct DeltaInputs {
 };
 void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const StateView& states,
                int layer, const DeviceBatch& batch);
+// Then gated_norm of every head, in the same launch where a thread block has the whole head.
+void gated_delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, Matrix gate,
+                     const float* weight, float eps, const StateView& states, int layer,
+                     const DeviceBatch& batch);
+
+// copies.cu. Copies of pages or states, none of which reads or writes what another one writes.
+struct CopyList {
+  static constexpr int kMost = 64;
+  int count = 0;
+  int from[kMost] = {}, to[kMost] = {}, tokens[kMost] = {};
+
+  bool takes(int source, int target) const {
+    bool clashes = false;
+    for (int i = 0; i < count; ++i)
+      clashes |= to[i] == source || to[i] == target || from[i] == target;
+    return count < kMost && !clashes;
+  }
+  void add(int source, int target, int its_tokens) {
+    from[count] = source;
+    to[count] = target;
+    tokens[count++] = its_tokens;
+  }
+};
+void copy_states(cudaStream_t stream, const StateView& states, const CopyList& copies);
+// The first `tokens` of each page, of all layers.
+void copy_pages(cudaStream_t stream, const KvView& kv, const CopyList& copies);
 
 // head.cpp. Padding jobs get no result; a vocabulary of at most 2^20 ids.
 struct DeviceJob {

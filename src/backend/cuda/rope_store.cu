@@ -1,5 +1,5 @@
-// Rotates queries and keys and puts keys and values into their pages; copies pages. Every column is
-// computed in float32 and rounded once, so a key is stored as the rotated row holds it.
+// Rotates queries and keys and puts keys and values into their pages. Every column is computed in
+// float32 and rounded once, so a key is stored as the rotated row holds it.
 #include <algorithm>
 
 #include "backend/cuda/attention_kinds.h"
@@ -149,20 +149,6 @@ Rows rows_of(Matrix m, int heads) {
   return {static_cast<Bf16*>(m.data), m.stride, heads};
 }
 
-// The first `count` elements of every head of a page, U at a time; grid (layers x heads, 2).
-template <int U>
-__global__ void copy_heads(Bf16* keys, Bf16* values, KvShape shape, int pages, int from, int to,
-                           int count) {
-  let_successor_start();
-  wait_for_predecessor();
-  const int layer = int(blockIdx.x) / shape.heads, head = int(blockIdx.x) % shape.heads;
-  const LayerPages of_page{nullptr, nullptr, shape.heads, shape.head_dim};
-  Bf16* pool = (blockIdx.y == 0 ? keys : values) + of_page.at(layer * pages, 0);
-  const Columns<U>* source = columns<U>(pool + of_page.at(from, head), 0);
-  Columns<U>* target = columns<U>(pool + of_page.at(to, head), 0);
-  for (int i = threadIdx.x; i < count / U; i += blockDim.x) target[i] = source[i];
-}
-
 }  // namespace
 
 void rope(cudaStream_t stream, Matrix x, int heads, const DeviceRope& rope,
@@ -186,16 +172,6 @@ void rope_and_store(cudaStream_t stream, Matrix q, Matrix k, Matrix v, int heads
                     const DeviceRope& rope, const KvView& kv, int layer, const DeviceBatch& batch) {
   launch_rows(stream, {rows_of(q, heads), rows_of(k, kv.shape.heads), rows_of(v, kv.shape.heads),
                        kv.shape.head_dim, rope, layer_pages(kv, layer), batch});
-}
-
-void copy_page(cudaStream_t stream, const KvView& kv, int from, int to, int tokens) {
-  const int count = tokens * kv.shape.head_dim;
-  const dim3 grid(unsigned(kv.shape.layers * kv.shape.heads), 2);
-  const auto copy = [&](auto* kernel) {
-    launch(stream, "copying a page", kernel, grid, 256, 0, kv.keys, kv.values, kv.shape, kv.pages,
-           from, to, count);
-  };
-  kv.shape.head_dim % 8 == 0 ? copy(copy_heads<8>) : copy(copy_heads<1>);
 }
 
 }  // namespace counterbeam::cuda
