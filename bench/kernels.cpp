@@ -131,12 +131,14 @@ struct Sequences {
   std::vector<std::vector<PageId>> pages;
   std::vector<Segment> segments;
 
-  // `count` sequences that have `position` tokens and get `rows` more.
-  Sequences(int count, int position, int rows) {
-    const int each = (position + rows) / kPageTokens + 1;
+  // `count` sequences that have `position` tokens and get `rows` more; of `beams` at a time all but
+  // the last page before these is the same.
+  Sequences(int count, int position, int rows, int beams = 1) {
+    const int each = (position + rows) / kPageTokens + 1, shared = position / kPageTokens - 1;
     pages.resize(std::size_t(count));
     for (int i = 0; i < count; ++i) {
-      for (int p = 0; p < each; ++p) pages[i].push_back(PageId{i * each + p});
+      for (int p = 0; p < each; ++p)
+        pages[i].push_back(PageId{(p < shared ? i / beams * beams : i) * each + p});
       segments.push_back({i * rows, rows, position, pages[i], StateId{i}});
     }
     ids.resize(std::size_t(count * rows));
@@ -212,12 +214,13 @@ void bench_head(Ops& ops, const Limits& limits) {
 
 void bench_attention(Ops& ops, const Settings& settings, const Limits& limits) {
   struct Case {
-    int sequences, context, rows;
+    int sequences, context, rows, beams;
   };
   const int heads = 14, kv_heads = 2, width = 64;
-  for (const Case c : {Case{1, 256, 1}, Case{48, 256, 1}, Case{48, 1024, 1}, Case{16, 3000, 1},
-                       Case{1, 0, 512}, Case{1, 2560, 512}}) {
-    const Sequences plain(c.sequences, c.context, c.rows);
+  for (const Case c :
+       {Case{1, 256, 1, 1}, Case{48, 256, 1, 1}, Case{48, 256, 1, 4}, Case{48, 1024, 1, 1},
+        Case{48, 1024, 1, 4}, Case{16, 3000, 1, 1}, Case{1, 0, 512, 1}, Case{1, 2560, 512, 1}}) {
+    const Sequences plain(c.sequences, c.context, c.rows, c.beams);
     const auto store = ops.make_kv_store({1, kv_heads, width}, plain.page_count());
     const int rows = c.sequences * c.rows;
     // Fills the context.
@@ -236,7 +239,8 @@ void bench_attention(Ops& ops, const Settings& settings, const Limits& limits) {
     const double time =
         best_seconds(5, [&] { ops.attention(out, q, *store, 0, heads, 0.125f, 0); });
     const double seen = (c.context + (c.rows + 1) / 2.0) * rows;
-    const std::string what = fmt::format("{} x {} rows at {}", c.sequences, c.rows, c.context);
+    const std::string what = fmt::format("{} x {} rows at {}{}", c.sequences, c.rows, c.context,
+                                         c.beams > 1 ? ", four share" : "");
     line("attention 14/2 x 64: " + what, time,
          c.rows == 1 ? seen * 2 * kv_heads * width * (settings.f32 ? 4 : 2) : 0,
          seen * 4 * heads * width, limits);
