@@ -78,8 +78,7 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
   const auto attend =
       precision_ == Precision::F32 ? kernels_.attention_f32 : kernels_.attention_bf16;
   const int group = heads / kv.shape().heads, width = kv.shape().head_dim;
-  // Two jobs to a thread, if there are as many: otherwise rows that share pages are worked on
-  // apart.
+  // Two jobs to a thread, if there are as many; beyond that, rows that share pages go together.
   const int rows = static_cast<int>(row_position_.size());
   const int most = std::max(1, rows * kv.shape().heads / (2 * pool_.threads()));
   const AttentionPlan plan =
@@ -102,30 +101,19 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
     return job;
   };
   // The jobs of one key head follow each other: neighbours share pages too.
-  const int count = static_cast<int>(plan.groups.size()), items = count * kv.shape().heads;
-  struct Work {
-    std::vector<AttentionHead> heads;
-    AttentionJob job;
-  };
-  const auto set_work = [&](Work& work, int item) {
-    const AttentionGroup& of = plan.groups[item % count];
-    work.heads.clear();
-    for (int i = of.first; i < of.first + of.count; ++i)
-      work.heads.push_back(head_of(plan.runs[i], item / count));
-    work.job = {work.heads.data(), of.count, of.shared, nullptr};
-  };
-  pool_.split(items, 1, [&](int begin, int end, int worker) {
+  std::vector<AttentionHead> all;
+  for (int head = 0; head < kv.shape().heads; ++head) {
+    for (const AttentionRun& run : plan.runs) all.push_back(head_of(run, head));
+  }
+  std::vector<AttentionJob> jobs;
+  for (std::size_t first = 0; first < all.size(); first += plan.runs.size()) {
+    for (const AttentionGroup& of : plan.groups)
+      jobs.push_back({all.data() + first + of.first, of.count, of.shared, nullptr});
+  }
+  for (std::size_t i = 1; i < jobs.size(); ++i) jobs[i - 1].next = &jobs[i];
+  pool_.split(static_cast<int>(jobs.size()), 1, [&](int begin, int end, int worker) {
     float* space = scratch(worker, std::size_t(attention_scratch(group, width)));
-    Work now, next;
-    set_work(now, begin);
-    for (int item = begin; item < end; ++item) {
-      if (item + 1 < items) {
-        set_work(next, item + 1);
-        now.job.next = &next.job;
-      }
-      attend(now.job, space);
-      std::swap(now, next);
-    }
+    for (int item = begin; item < end; ++item) attend(jobs[item], space);
   });
 }
 
