@@ -113,7 +113,7 @@ std::vector<std::vector<float>> attend(Ops& ops, const Shape& shape, const KvSto
 
 TEST_P(CpuSharedPages, ARowDoesNotDependOnThoseItSharesPagesWith) {
   Dice dice(21);
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 40; ++round) {
     const Shape shape{1 + dice.below(2), dice.one_of({1, 2, 3, 5, 7, 13, 16, 20}),
                       dice.one_of({16, 48, 64, 80}), dice.one_of({0, 0, 0, 20, 70, 200})};
     int pages = 0;

@@ -7,6 +7,10 @@
 
 #include <cstdint>
 
+#ifdef COUNTERBEAM_EMULATED_TILES
+#include "backend/cpu/emulated_tiles.h"
+#endif
+
 namespace counterbeam {
 
 inline constexpr int kTileRows = 16;

@@ -11,6 +11,12 @@
 namespace counterbeam {
 namespace {
 
+#ifdef COUNTERBEAM_EMULATED_TILES
+constexpr bool kEmulatedTiles = true;  // for tests, which ask for them by name
+#else
+constexpr bool kEmulatedTiles = false;
+#endif
+
 struct Features {
   bool avx2 = false;    // with FMA and F16C
   bool avx512 = false;  // F, BW, DQ, VL
@@ -41,7 +47,7 @@ Features detect() {
   const bool amx = (d & kAmxTile) && (d & kAmxBf16) && kept(kTiles);
   if (!__get_cpuid_count(7, 1, &a, &b, &c, &d)) return found;
   found.avx512_bf16 = found.avx512 && (a & kBf16);
-  found.amx_bf16 = found.avx512_bf16 && amx;
+  found.amx_bf16 = found.avx512_bf16 && (amx || kEmulatedTiles);
   return found;
 }
 
@@ -89,7 +95,7 @@ bool runs_here(Isa isa) {
     case Isa::Avx512Bf16:
       return features.avx512_bf16;
     case Isa::Amx: {
-      static const bool granted = features.amx_bf16 && ask_for_tiles();
+      static const bool granted = features.amx_bf16 && (kEmulatedTiles || ask_for_tiles());
       return granted;
     }
   }
@@ -104,7 +110,8 @@ Isa choose_isa(std::string_view name) {
       bad_input("this machine cannot run the CPU path \"{}\"; it can run: {}", name,
                 runnable_names());
     }
-    if (runs_here(isa)) best = isa;
+    const bool slow = isa == Isa::Amx && kEmulatedTiles;
+    if (runs_here(isa) && !slow) best = isa;
   }
   if (!name.empty()) {
     bad_input("there is no CPU path \"{}\"; this machine can run: {}", name, runnable_names());
