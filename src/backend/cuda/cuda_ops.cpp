@@ -67,7 +67,7 @@ CudaOps::CudaOps() {
   const int processors = properties.multiProcessorCount;
   partial_sums_.want(product_workspace(processors), "sums of products");
   flags_.want(std::size_t(product_flags(processors)) * sizeof(unsigned), "flags of products");
-  check(cudaMemset(flags_.data(), 0, flags_.bytes()), "clearing flags");
+  check(cudaMemsetAsync(flags_.data(), 0, flags_.bytes(), stream_), "clearing flags");
   products_ = {partial_sums_.as<float>(), flags_.as<unsigned>()};
 }
 
@@ -141,6 +141,14 @@ std::unique_ptr<PackedMatrix> CudaOps::pack_random(int out, int in, float scale,
   return packed;
 }
 
+// In the order of the stream: it waits for no other, and a plain copy may still be on its way when
+// the call that asked for it has returned.
+void CudaOps::send(const DeviceMemory& to, std::span<const float> values) {
+  check(cudaMemcpyAsync(to.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice,
+                        stream_),
+        "copying numbers");
+}
+
 std::unique_ptr<Vector> CudaOps::upload(std::span<const TensorView> parts) {
   std::vector<float> values;
   for (const TensorView& part : parts) {
@@ -150,9 +158,7 @@ std::unique_ptr<Vector> CudaOps::upload(std::span<const TensorView> parts) {
   auto vector = std::make_unique<VectorOnDevice>();
   vector->size = static_cast<int>(values.size());
   vector->memory.want(values.size() * sizeof(float), "weights");
-  check(cudaMemcpy(vector->memory.data(), values.data(), values.size() * sizeof(float),
-                   cudaMemcpyHostToDevice),
-        "copying weights");
+  send(vector->memory, values);
   return vector;
 }
 
@@ -336,10 +342,8 @@ DeviceRope CudaOps::device_rope(const Rope& rope) {
   auto found = std::find_if(ropes_.begin(), ropes_.end(),
                             [&](const auto& r) { return r.first == rope.inverse_frequency; });
   if (found == ropes_.end()) {
-    const std::size_t bytes = rope.inverse_frequency.size() * sizeof(float);
-    DeviceMemory memory(bytes, "rope frequencies");
-    check(cudaMemcpy(memory.data(), rope.inverse_frequency.data(), bytes, cudaMemcpyHostToDevice),
-          "copying rope frequencies");
+    DeviceMemory memory(rope.inverse_frequency.size() * sizeof(float), "rope frequencies");
+    send(memory, rope.inverse_frequency);
     ropes_.emplace_back(rope.inverse_frequency, std::move(memory));
     found = ropes_.end() - 1;
   }

@@ -90,6 +90,7 @@ class CudaOps : public Ops {
   Matrix padded(Matrix m) const;
   void* shared_workspace(std::size_t bytes);
   void product_into(const ProductTarget& target, Matrix x, const PackedMatrix& weight);
+  void send(const DeviceMemory& to, std::span<const float> values);
   DeviceRope device_rope(const Rope& rope);
   DeltaInputs device_inputs(const DeltaNetInputs& in) const;
   const float* logits_on_device(Matrix x, const PackedMatrix& weight);
