@@ -1,0 +1,210 @@
+// Scripts of opens, extensions, scores, forks, drops and cancelled calls: run alone first, then in
+// random company on engines of every setting, with memory for a fraction of what they hold.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <map>
+#include <random>
+#include <thread>
+
+#include "base/error.h"
+#include "engine/tiny.h"
+
+namespace counterbeam::testing {
+
+// Everything a script saw, token ids and log-probabilities alike.
+using Trace = std::vector<float>;
+
+class Script {
+ public:
+  Script(Engine& engine, std::uint32_t number) : engine_(engine), random_(number) {}
+
+  Trace run() {
+    open();
+    const int steps = 3 + below(4);
+    for (int i = 0; i < steps; ++i) {
+      switch (below(6)) {
+        case 0:
+        case 1:
+          extend(false);
+          break;
+        case 2:
+          extend(true);
+          break;
+        case 3:
+          score();
+          break;
+        case 4:
+          fork_and_drop();
+          break;
+        default:
+          cancelled_call();
+      }
+    }
+    extend(false);
+    return trace_;
+  }
+
+ private:
+  int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
+
+  void open() {
+    // Few distinct beginnings, so that scripts share prefixes with each other.
+    std::vector<std::vector<TokenId>> prompts(2 + static_cast<std::size_t>(below(2)));
+    const auto common = some_tokens(1 + below(45), static_cast<std::uint32_t>(below(3)));
+    for (auto& prompt : prompts) {
+      prompt = common;
+      const auto tail = some_tokens(below(12), static_cast<std::uint32_t>(below(1000)));
+      prompt.insert(prompt.end(), tail.begin(), tail.end());
+    }
+    sequences_ = std::move(engine_.open(prompts).sequences);
+  }
+
+  // Every sequence but the first takes part as a follower of the first, or draws for itself.
+  std::vector<ExtendRequest> requests(bool mixed) {
+    std::vector<ExtendRequest> out;
+    ExtendRequest first{.sequence = &sequences_[0], .max_tokens = 1 + below(12)};
+    first.sampling.temperature = below(3) == 0 ? 0.0f : 1.0f;
+    first.sampling.top_k = below(2) == 0 ? 0 : 10;
+    first.key = {.seed = static_cast<std::uint64_t>(below(100))};
+    first.stop = {static_cast<TokenId>(below(50))};
+    const bool together = mixed || below(2) == 0;
+    for (std::size_t i = 1; i < sequences_.size(); ++i) {
+      if (together) {
+        first.followers.push_back(&sequences_[i]);
+      } else {
+        ExtendRequest own{.sequence = &sequences_[i], .max_tokens = 1 + below(12)};
+        own.key = {.seed = static_cast<std::uint64_t>(below(100)), .beam = 1};
+        out.push_back(own);
+      }
+    }
+    if (mixed) {
+      first.mix.assign(first.followers.size() + 1, 0.5f);
+      first.plausibility = 0.1f;
+    }
+    out.push_back(first);
+    return out;
+  }
+
+  void extend(bool mixed) {
+    const auto asked = requests(mixed);
+    for (const Extension& extension : engine_.extend(asked)) {
+      trace_.insert(trace_.end(), extension.tokens.begin(), extension.tokens.end());
+      trace_.insert(trace_.end(), extension.logprobs.begin(), extension.logprobs.end());
+      trace_.insert(trace_.end(), extension.drawn_logprobs.begin(), extension.drawn_logprobs.end());
+      for (const auto& scores : extension.follower_logprobs) {
+        trace_.insert(trace_.end(), scores.begin(), scores.end());
+      }
+      trace_.push_back(extension.stopped ? 1 : 0);
+    }
+  }
+
+  void score() {
+    const auto tokens = some_tokens(1 + below(20), static_cast<std::uint32_t>(below(5)));
+    std::vector<ScoreRequest> asked;
+    for (Sequence& sequence : sequences_) asked.push_back({&sequence, tokens});
+    for (const auto& scores : engine_.score(asked)) {
+      trace_.insert(trace_.end(), scores.begin(), scores.end());
+    }
+  }
+
+  void fork_and_drop() {
+    const std::size_t from = static_cast<std::size_t>(below(static_cast<int>(sequences_.size())));
+    Sequence fork = sequences_[from].fork();
+    sequences_[static_cast<std::size_t>(below(static_cast<int>(sequences_.size())))] =
+        std::move(fork);
+  }
+
+  // Leaves no mark, whether the cancellation comes in time or not.
+  void cancelled_call() {
+    const auto asked = requests(false);
+    std::vector<Sequence> forks;
+    for (const ExtendRequest& request : asked) forks.push_back(request.sequence->fork());
+    std::vector<ExtendRequest> doomed;
+    for (Sequence& fork : forks) doomed.push_back({.sequence = &fork, .max_tokens = 20});
+    Cancellation later, at_once;
+    at_once.cancel();
+    EXPECT_THROW(engine_.extend(asked, &at_once), Error);
+    std::thread canceller([&] {
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+      later.cancel();
+    });
+    try {
+      engine_.extend(doomed, &later);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Cancelled) << error.what();
+    }
+    canceller.join();
+  }
+
+  Engine& engine_;
+  std::mt19937 random_;
+  std::vector<Sequence> sequences_;
+  Trace trace_;
+};
+
+struct Tally {
+  int schedules = 0;
+  std::int64_t dropped = 0;  // caches dropped for want of memory
+};
+
+inline LocalOptions random_options(std::mt19937& random) {
+  const auto below = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
+  LocalOptions options;
+  options.step_rows = 1 + below(60);
+  options.rows_beside_draws = 1 + below(20);
+  options.kept_prefixes = static_cast<std::size_t>(below(4));
+  options.followers = static_cast<FollowerMode>(below(3));
+  const bool tight = below(3) > 0;
+  options.cache_size = tight ? CacheNeed{17 + below(8), 6 + below(4)} : CacheNeed{400, 60};
+  return options;
+}
+
+// Every request gives the bits that it gave alone.
+inline Tally run_schedules(const ModelConfig& config, int engines, int rounds,
+                           const std::string& isa, int threads, const std::string& device = "cpu") {
+  constexpr std::uint32_t kScripts = 24;
+  const auto with_isa = [&](LocalOptions options) {
+    options.isa = isa;
+    options.threads = threads;
+    options.device = device;
+    return options;
+  };
+  std::vector<Trace> alone;
+  for (std::uint32_t i = 0; i < kScripts; ++i) {
+    auto engine = tiny_engine(config, with_isa({}));
+    alone.push_back(Script(*engine, i).run());
+  }
+  Tally tally;
+  std::mt19937 random(7);
+  for (int e = 0; e < engines; ++e) {
+    auto engine = tiny_engine(config, with_isa(random_options(random)));
+    for (int round = 0; round < rounds; ++round, ++tally.schedules) {
+      std::vector<std::thread> clients;
+      std::vector<std::uint32_t> numbers(2 + random() % 3);
+      for (auto& number : numbers) number = static_cast<std::uint32_t>(random()) % kScripts;
+      std::atomic<int> wrong = 0;
+      for (const std::uint32_t number : numbers) {
+        clients.emplace_back([&, number] {
+          try {
+            if (Script(*engine, number).run() != alone[number]) ++wrong;
+          } catch (const Error& error) {
+            ADD_FAILURE() << error.what();
+          }
+        });
+      }
+      for (std::thread& client : clients) client.join();
+      EXPECT_EQ(wrong, 0) << "engine " << e << ", round " << round;
+    }
+    const EngineCounters counters = engine->counters();
+    tally.dropped += counters.evictions + counters.preemptions;
+    if (::testing::Test::HasFailure()) break;
+    const LocalEngine::Memory memory = engine->memory();
+    EXPECT_LE(memory.peak.pages, memory.size.pages);
+  }
+  return tally;
+}
+
+}  // namespace counterbeam::testing
