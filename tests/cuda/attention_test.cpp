@@ -279,6 +279,19 @@ TEST_F(CudaAttention, OtherSequencesAndPaddingDoNotMatter) {
   }
 }
 
+// More tiles than are merged at a time.
+TEST_F(CudaAttention, LongContextsDoNotDependOnTheCut) {
+  for (const int window : {0, 2000}) {
+    const AttentionCase shape{1, 2, 128, 2200, window};
+    const std::vector<Tokens> tokens{{shape, 4}};
+    const int last = shape.tokens - 1;
+    const auto whole = attend(shape, tokens, {{{0, 0, shape.tokens}}});
+    const auto cut =
+        attend(shape, tokens, {{{0, 0, last - 1}}, {{0, last - 1, 1}}, {{0, last, 1}}});
+    EXPECT_TRUE(same_bits(cut[0], whole[0])) << shape.name();
+  }
+}
+
 TEST_F(CudaAttention, ManySequencesShareACopiedPage) {
   for (const int width : {5, 64, 128}) {
     const int tokens = 40;
