@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "engine/tiny.h"
 #include "model/config_tensors.h"
+#include "support/temporary_folder.h"
 #include "tensor/safetensors.h"
 
 namespace counterbeam {
@@ -27,9 +28,7 @@ constexpr const char* kConfig = R"({"model_type": "qwen3", "architectures": ["Qw
 
 class LoadingTest : public ::testing::Test {
  protected:
-  LoadingTest() : folder_(fs::path(::testing::TempDir()) / "counterbeam_loading_test") {
-    fs::remove_all(folder_);
-    fs::create_directories(folder_);
+  LoadingTest() {
     write_file(folder_ / "config.json", kConfig);
     config_ = read_config(folder_);
     RandomWeights random(DType::F32, 5);
@@ -38,8 +37,6 @@ class LoadingTest : public ::testing::Test {
       tensors_.emplace_back(expected.name, Tensor::from_f32(to_f32(view), DType::F32, view.shape));
     }
   }
-  ~LoadingTest() override { fs::remove_all(folder_); }
-
   Tensor& tensor(const std::string& name) {
     for (auto& [known, value] : tensors_) {
       if (known == name) return value;
@@ -63,7 +60,8 @@ class LoadingTest : public ::testing::Test {
     return "no error";
   }
 
-  fs::path folder_;
+  TemporaryFolder temporary_;
+  const fs::path folder_ = temporary_.path();
   ModelConfig config_;
   std::vector<std::pair<std::string, Tensor>> tensors_;
 };
