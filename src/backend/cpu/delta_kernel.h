@@ -1,8 +1,9 @@
 // The gated delta rule of one value head, token by token, over any of the vector types:
 //   S <- e^g S;  m = S^T k;  delta = beta (v - m);  S <- S + k delta^T;  o = S^T q
-// The last two are taken apart, o = e^g S^T q + (k q) delta with S of before, so that one pass
-// over S does the sums and another, without any, the update. Columns of S do not meet: a strip of
-// kStateColumns of them stays in the first-level cache for many tokens.
+// The last two are taken apart, o = e^g S^T q + (k q) delta with S of before, so that a token needs
+// two sums over S before it can update it. The pass that updates S for one token makes the sums of
+// the next. Columns of S do not meet: two vectors of them go through many tokens at a time, and the
+// strip of kStateColumns that they lie in stays in the first-level cache.
 #pragma once
 
 #include "backend/cpu/row_kernels.h"
@@ -12,6 +13,11 @@ namespace counterbeam {
 template <typename S>
 struct DeltaLoops {
   using F = typename S::F;
+
+  struct Token {
+    const float* keys;  // [key_dim][2]: q, k
+    float keys_product, decay, beta;
+  };
 
   // q and k of unit length (q times key_dim^-1/2 as well), into keys [key_dim][2]; their product.
   static float unit_keys(float* keys, const float* q, const float* k, int key_dim) {
@@ -26,82 +32,110 @@ struct DeltaLoops {
     return dot(q, k, key_dim) * q_scale * k_scale;
   }
 
-  struct Token {
-    const float* keys;
-    float keys_product, decay, beta;
+  // S^T k and S^T q of two vectors of columns, each in two parts: rows of S that are even, and odd.
+  struct Sums {
+    F k[2][2], q[2][2];  // [vector][part]
+    void clear() {
+      for (int part = 0; part < 2; ++part) {
+        k[0][part] = k[1][part] = S::zero();
+        q[0][part] = q[1][part] = S::zero();
+      }
+    }
+    void add(int part, const F (&s)[2], const float* keys) {
+      const F key = S::set1(keys[1]), query = S::set1(keys[0]);
+#pragma GCC unroll 2
+      for (int j = 0; j < 2; ++j) {
+        k[j][part] = S::fma(s[j], key, k[j][part]);
+        q[j][part] = S::fma(s[j], query, q[j][part]);
+      }
+    }
   };
 
-  // One token on a strip S [key_dim][kStateColumns]; v and out are the strip's columns. Two
-  // vectors at a time, each sum in two parts: enough to do while a multiply-add is under way.
-  static void step(float* out, float* strip, const Token& token, const float* v, int columns,
-                   int key_dim) {
-    for (int first = 0; first < kStateColumns && first < columns; first += 2 * S::kWidth)
-      step_pair(out + first, strip + first, token, v + first, columns - first, key_dim);
-  }
-
-  static void step_pair(float* out, float* strip, const Token& token, const float* v, int columns,
-                        int key_dim) {
-    F reads[2][2], sums[2][2];  // [vector][part]
-    for (int part = 0; part < 2; ++part) {
-      reads[0][part] = reads[1][part] = S::zero();
-      sums[0][part] = sums[1][part] = S::zero();
-    }
-    const auto read = [&](int i, int part) {
-      const F k = S::set1(token.keys[2 * i + 1]), q = S::set1(token.keys[2 * i]);
-#pragma GCC unroll 2
-      for (int j = 0; j < 2; ++j) {
-        const F s = S::load(strip + i * kStateColumns + j * S::kWidth);
-        reads[j][part] = S::fma(s, k, reads[j][part]);
-        sums[j][part] = S::fma(s, q, sums[j][part]);
-      }
-    };
+  // f(row, part) for all rows of S.
+  template <typename Each>
+  static void for_keys(int key_dim, Each&& f) {
     int i = 0;
     for (; i + 2 <= key_dim; i += 2) {
-      read(i, 0);
-      read(i + 1, 1);
+      f(i, 0);
+      f(i + 1, 1);
     }
-    if (i < key_dim) read(i, 0);
-    const F decay = S::set1(token.decay), beta = S::set1(token.beta);
-    F delta[2];
-#pragma GCC unroll 2
-    for (int j = 0; j < 2; ++j) {
-      const int left = columns - j * S::kWidth;
-      const int lanes = left < 0 ? 0 : left < S::kWidth ? left : S::kWidth;
-      const F m = S::mul(S::add(reads[j][0], reads[j][1]), decay);
-      delta[j] = S::mul(beta, S::sub(load_lanes<S>(v + j * S::kWidth, lanes), m));
-      const F before = S::mul(S::add(sums[j][0], sums[j][1]), decay);
-      store_lanes<S>(out + j * S::kWidth, lanes,
-                     S::fma(S::set1(token.keys_product), delta[j], before));
-    }
-#pragma GCC unroll 2
-    for (int r = 0; r < key_dim; ++r) {
-      const F k = S::set1(token.keys[2 * r + 1]);
+    if (i < key_dim) f(i, 0);
+  }
+
+  static void read(Sums& sums, const float* strip, const float* keys, int key_dim) {
+    sums.clear();
+    for_keys(key_dim, [&](int i, int part) {
+      const float* at = strip + i * kStateColumns;
+      sums.add(part, {S::load(at), S::load(at + S::kWidth)}, keys + 2 * i);
+    });
+  }
+
+  // The token's update; with the sums that the next token needs, where there is one.
+  template <bool kNext>
+  static void update(Sums& sums, float* strip, const F (&delta)[2], const Token& token,
+                     const float* next_keys, int key_dim) {
+    const F decay = S::set1(token.decay);
+    if (kNext) sums.clear();
+    for_keys(key_dim, [&](int i, int part) {
+      float* at = strip + i * kStateColumns;
+      const F key = S::set1(token.keys[2 * i + 1]);
+      const F s[2] = {S::fma(key, delta[0], S::mul(S::load(at), decay)),
+                      S::fma(key, delta[1], S::mul(S::load(at + S::kWidth), decay))};
+      S::store(at, s[0]);
+      S::store(at + S::kWidth, s[1]);
+      if (kNext) sums.add(part, s, next_keys + 2 * i);
+    });
+  }
+
+  // Some tokens on two vectors of columns, of which `columns` are there.
+  static void run_pair(Rows out, float* strip, const Token* tokens, int count, const float* v,
+                       std::ptrdiff_t v_stride, int columns, int key_dim) {
+    const int left = columns - S::kWidth;
+    const int lanes[2] = {columns < S::kWidth ? columns : S::kWidth, left < 0 ? 0
+                                                                     : left < S::kWidth
+                                                                         ? left
+                                                                         : S::kWidth};
+    Sums sums;
+    read(sums, strip, tokens[0].keys, key_dim);
+    for (int t = 0; t < count; ++t, v += v_stride) {
+      const Token& token = tokens[t];
+      const F decay = S::set1(token.decay), beta = S::set1(token.beta);
+      F delta[2];
 #pragma GCC unroll 2
       for (int j = 0; j < 2; ++j) {
-        float* at = strip + r * kStateColumns + j * S::kWidth;
-        S::store(at, S::fma(k, delta[j], S::mul(S::load(at), decay)));
+        const F m = S::mul(S::add(sums.k[j][0], sums.k[j][1]), decay);
+        delta[j] = S::mul(beta, S::sub(load_lanes<S>(v + j * S::kWidth, lanes[j]), m));
+        const F before = S::mul(S::add(sums.q[j][0], sums.q[j][1]), decay);
+        store_lanes<S>(out.row(t) + j * S::kWidth, lanes[j],
+                       S::fma(S::set1(token.keys_product), delta[j], before));
+      }
+      if (t + 1 < count) {
+        update<true>(sums, strip, delta, token, tokens[t + 1].keys, key_dim);
+      } else {
+        update<false>(sums, strip, delta, token, nullptr, key_dim);
       }
     }
   }
 
   static void run(const DeltaHead& head, float* scratch) {
-    const int strips = round_up(head.value_dim, kStateColumns) / kStateColumns;
     constexpr int kTokens = 16;  // whose keys are made ready at once
     for (int first = 0; first < head.tokens; first += kTokens) {
-      const int last = first + kTokens < head.tokens ? first + kTokens : head.tokens;
+      const int count = head.tokens - first < kTokens ? head.tokens - first : kTokens;
       Token tokens[kTokens];
-      for (int t = first; t < last; ++t) {
-        float* keys = scratch + (t - first) * 2 * head.key_dim;
+      for (int i = 0; i < count; ++i) {
+        const int t = first + i;
+        float* keys = scratch + i * 2 * head.key_dim;
         const float product =
             unit_keys(keys, head.q + t * head.stride, head.k + t * head.stride, head.key_dim);
-        tokens[t - first] = {keys, product, head.decay[t], head.beta[t]};
+        tokens[i] = {keys, product, head.decay[t], head.beta[t]};
       }
-      for (int strip = 0; strip < strips; ++strip) {
-        const int column = strip * kStateColumns;
-        float* state = head.state + static_cast<std::ptrdiff_t>(column) * head.key_dim;
-        for (int t = first; t < last; ++t)
-          step(head.out.row(t) + column, state, tokens[t - first],
-               head.v + t * head.stride + column, head.value_dim - column, head.key_dim);
+      for (int column = 0; column < head.value_dim; column += 2 * S::kWidth) {
+        const int strip = column / kStateColumns * kStateColumns;
+        float* state =
+            head.state + static_cast<std::ptrdiff_t>(strip) * head.key_dim + (column - strip);
+        run_pair({head.out.row(first) + column, head.out.stride}, state, tokens, count,
+                 head.v + first * head.stride + column, head.stride, head.value_dim - column,
+                 head.key_dim);
       }
     }
   }
