@@ -22,6 +22,18 @@ std::int64_t free_memory() {
   return std::int64_t{4} << 30;
 }
 
+// One word of every cache line, asked for 4 KB ahead: without that, cores that products get 27 GB/s
+// out of read 20.
+std::uint64_t touch_lines(const std::uint64_t* at, const std::uint64_t* end) {
+  constexpr std::ptrdiff_t kLine = 8, kAhead = 512;
+  std::uint64_t sum = 0;
+  for (; at < end; at += kLine) {
+    __builtin_prefetch(at + kAhead, 0, 2);
+    sum += *at;
+  }
+  return sum;
+}
+
 }  // namespace
 
 // Reads by all cores, the fastest of a few passes over far more than the caches hold.
@@ -35,9 +47,8 @@ double Ops::memory_bandwidth() {
     std::vector<std::thread> workers;
     for (std::size_t t = 0; t < threads; ++t) {
       workers.emplace_back([&, t] {
-        const auto first = buffer.begin() + static_cast<std::ptrdiff_t>(kWords * t / threads);
-        const auto last = buffer.begin() + static_cast<std::ptrdiff_t>(kWords * (t + 1) / threads);
-        sums[t] += std::accumulate(first, last, std::uint64_t{0});
+        sums[t] += touch_lines(buffer.data() + kWords * t / threads,
+                               buffer.data() + kWords * (t + 1) / threads);
       });
     }
     for (std::thread& worker : workers) worker.join();
