@@ -16,6 +16,8 @@ int least(int a, int b) {
   return a < b ? a : b;
 }
 
+constexpr int kInputBytes = 1 << 20;  // of all rows, that stay in the second-level cache
+
 int blocks(int rows) {
   return (rows + kTileRows - 1) / kTileRows;
 }
@@ -48,8 +50,8 @@ class Walk {
  public:
   Walk(const Product& p, int first_panel, int last_panel)
       : p_(p), last_(last_panel), group_(first_panel), panel_(first_panel) {
-    constexpr int kInputBytes = 1 << 20, kOutputBytes = 1 << 19;
-    const int fit = kInputBytes / 2 / least(p.rows, 2048);
+    constexpr int kOutputBytes = 1 << 19;
+    const int fit = kInputBytes / 2 / p.rows;
     const int parts = (p.depth + fit - 1) / fit;
     part_ = round_up((p.depth + parts - 1) / parts, kTileDepth);
     if (p.depth <= fit + fit / 4) part_ = p.depth;
@@ -301,8 +303,7 @@ void multiply_pairs(const Product& p, Walk walk, const char* end) {
   }
 }
 
-void multiply(const Product& p, int first_panel, int last_panel) {
-  const Tiles tiles;
+void multiply_rows(const Product& p, int first_panel, int last_panel) {
   const Walk walk(p, first_panel, last_panel);
   const char* end =
       walk.weights() + static_cast<std::ptrdiff_t>(last_panel - first_panel) * p.depth * kPanel * 2;
@@ -312,6 +313,22 @@ void multiply(const Product& p, int first_panel, int last_panel) {
                     : all == 2                  ? multiply_once<2>
                                                 : multiply_once<1>;
   work(p, walk, end);
+}
+
+// Rows whose inputs do not stay in the cache together go through the weights in groups: reading
+// weights again costs less than putting sums away for every part of the depth.
+void multiply(const Product& p, int first_panel, int last_panel) {
+  const Tiles tiles;
+  const int fit = kInputBytes / 2 / p.depth, most = fit > 256 ? fit + fit / 4 : 320;
+  const int groups = (p.rows + most - 1) / most;
+  const int together = round_up((p.rows + groups - 1) / groups, kTileRows);
+  for (int first = 0; first < p.rows; first += together) {
+    Product part = p;
+    part.rows = least(together, p.rows - first);
+    part.inputs = static_cast<const char*>(p.inputs) + packed_bytes(first, p.depth);
+    part.out.data = p.out.row(first);
+    multiply_rows(part, first_panel, last_panel);
+  }
 }
 
 constexpr Kernels table() {
