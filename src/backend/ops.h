@@ -108,6 +108,8 @@ class Ops {
   virtual int threads() const { return 1; }  // of the CPU that it computes on
   // A step of up to this many rows costs about as much as a step of one: followers ride along then.
   virtual int cheap_rows() const { return 1; }
+  // Whether that holds too where sequences bring several tokens each into the step.
+  virtual bool takes_pieces() const { return true; }
   // The most rows of a step, and the most of prompts and scoring in it while others draw.
   virtual int step_rows() const { return 512; }
   virtual int rows_beside_draws() const { return 128; }

@@ -17,6 +17,7 @@ struct Options {
 
 FollowerMode follower_mode(const std::string& name) {
   if (name == "lockstep") return FollowerMode::Lockstep;
+  if (name == "pieces") return FollowerMode::Pieces;
   return name == "block" ? FollowerMode::Block : FollowerMode::Auto;
 }
 
@@ -139,8 +140,8 @@ void add_bench(CLI::App& app, const Globals& globals) {
       ->capture_default_str();
   command
       ->add_option("--followers", options->followers,
-                   "How contexts are scored: auto, lockstep or block")
-      ->check(CLI::IsMember({"auto", "lockstep", "block"}))
+                   "How contexts are scored: auto, lockstep, pieces or block")
+      ->check(CLI::IsMember({"auto", "lockstep", "pieces", "block"}))
       ->capture_default_str();
   command->add_option("--isa", options->isa,
                       "Force a path of the CPU back end: avx2, avx512, avx512-bf16, amx");

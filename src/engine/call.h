@@ -55,12 +55,16 @@ struct Unit {
   Call* call = nullptr;
   Request* request = nullptr;
   Rank rank;
+  const Unit* leader = nullptr;  // of a follower by itself: the unit that draws its tokens
   std::vector<Lane> lanes;  // of a unit that draws: the sequence first, then lockstep followers
   bool draws = false;       // has tokens to draw once all lanes have caught up
   bool admitted = false;    // had memory to catch up
   bool planned = false;     // has rows in the step that is being planned
   bool done = false;
   std::uint64_t last_step = 0;
+
+  // More tokens will come; until then it reads only where that costs nothing.
+  bool trails() const { return leader != nullptr && leader->draws; }
 
   bool caught_up() const {
     for (const Lane& lane : lanes) {
@@ -78,7 +82,6 @@ struct Request {
   int max_tokens = 0;                    // of an extension, within the context
   std::span<const TokenId> given;        // of a scoring
   std::vector<SequenceRecord*> records;  // the sequence, then its followers
-  bool lockstep = false;
   Extension extension;
   std::vector<float> scores;
   std::vector<std::unique_ptr<Unit>> units;

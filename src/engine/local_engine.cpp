@@ -101,8 +101,8 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
   scheduling.planner = {
       options.step_rows > 0 ? options.step_rows : back_end.step_rows(),
       options.rows_beside_draws > 0 ? options.rows_beside_draws : back_end.rows_beside_draws(),
-      options.vocab_limit};
-  scheduling.cheap_rows = cheap_rows();
+      piece_rows(), options.vocab_limit};
+  scheduling.lockstep_rows = lockstep_rows();
   scheduling.kept_prefixes = options.kept_prefixes;
   if (shape.has_state()) {
     const auto states = static_cast<std::size_t>(size.states);
@@ -147,10 +147,17 @@ Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
 
 // Riding along is right as long as rows cost nothing; recurrent layers move their whole state with
 // every row, so for them it never is.
-std::size_t LocalEngine::cheap_rows() const {
+std::size_t LocalEngine::lockstep_rows() const {
   if (options_.followers == FollowerMode::Lockstep) return std::numeric_limits<std::size_t>::max();
-  if (options_.followers == FollowerMode::Block || config().delta_layers() > 0) return 0;
+  if (options_.followers != FollowerMode::Auto || config().delta_layers() > 0) return 0;
   return static_cast<std::size_t>(sequences_->ops->cheap_rows());
+}
+
+// A piece moves a state once for several tokens.
+int LocalEngine::piece_rows() const {
+  const Ops& ops = *sequences_->ops;
+  if (options_.followers == FollowerMode::Pieces) return std::max(ops.cheap_rows(), 16);
+  return options_.followers == FollowerMode::Auto && ops.takes_pieces() ? ops.cheap_rows() : 0;
 }
 
 std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> requests,

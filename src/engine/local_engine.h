@@ -18,6 +18,7 @@ enum class FollowerMode {
   Auto,      // by cost
   Lockstep,  // ride along in every step: right where a few rows more cost nothing
   Block,     // read all tokens of the request in one pass when they are drawn
+  Pieces,    // some followers a few tokens in every step that has room, the rest when all are drawn
 };
 
 struct LocalOptions {
@@ -82,7 +83,8 @@ class LocalEngine : public Engine {
 
  private:
   LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model, const LocalOptions& options);
-  std::size_t cheap_rows() const;
+  std::size_t lockstep_rows() const;
+  int piece_rows() const;
 
   LocalOptions options_;
   EngineInfo info_;

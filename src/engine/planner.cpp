@@ -21,6 +21,11 @@ std::vector<Unit*> open_units(const std::list<Call*>& calls) {
   return units;
 }
 
+// A follower whose tokens are still being drawn can wait, and so can its memory.
+bool works(const SequenceRecord& record) {
+  return record.unit != nullptr && !record.unit->trails();
+}
+
 }  // namespace
 
 StepPlan Planner::plan(std::list<Call*>& calls, bool forced) {
@@ -28,11 +33,12 @@ StepPlan Planner::plan(std::list<Call*>& calls, bool forced) {
   std::vector<Unit*> units = open_units(calls);
   if (forced && !units.empty()) units.erase(units.begin() + 1, units.end());
   for (Unit* unit : units) {
-    if (!unit->admitted && !unit->call->error) admit(*unit, units);
+    if (!unit->admitted && !unit->trails() && !unit->call->error) admit(*unit, units);
   }
   StepPlan plan;
   plan_draws(units, plan);
   plan_catching_up(units, plan);
+  if (!forced) plan_pieces(units, plan);
   plan.job_rows.insert(plan.job_rows.end(), plan.logits_rows.begin(), plan.logits_rows.end());
   plan.first_waits = !units.empty() && !units.front()->planned && !units.front()->call->error;
   return plan;
@@ -45,10 +51,7 @@ void Planner::admit(Unit& unit, const std::vector<Unit*>& units) {
     if (!may_start(lane, unit, units)) return;
     lane.looked_for_prefix = true;
   }
-  const auto admitted =
-      std::count_if(units.begin(), units.end(), [](const Unit* other) { return other->admitted; });
-  const CacheNeed headroom{first ? 0 : static_cast<int>(admitted), 0};
-  unit.admitted = take(unit, headroom, [&] {
+  unit.admitted = take(unit, {first ? 0 : headroom(units), 0}, [&] {
     CacheNeed need;
     for (const Lane& lane : unit.lanes) {
       const CacheNeed more = lane.record->cached.need(std::max(lane.behind(), unit.draws ? 1 : 0));
@@ -57,6 +60,12 @@ void Planner::admit(Unit& unit, const std::vector<Unit*>& units) {
     }
     return need;
   });
+}
+
+// Pages that those who are at work will ask for next.
+int Planner::headroom(const std::vector<Unit*>& units) const {
+  return static_cast<int>(
+      std::count_if(units.begin(), units.end(), [](const Unit* unit) { return unit->admitted; }));
 }
 
 // Takes up what is cached of the lane's tokens. False: an older unit is computing a longer prefix
@@ -94,7 +103,8 @@ bool Planner::take(Unit& unit, CacheNeed headroom, const std::function<CacheNeed
 
 bool Planner::evictable(const SequenceRecord& record, const Unit& asker) const {
   if (record.cached.length() == 0 || record.unit == &asker) return false;
-  if (record.unit != nullptr) return !record.unit->planned && asker.rank < record.unit->rank;
+  if (record.unit != nullptr && record.unit->planned) return false;
+  if (works(record)) return asker.rank < record.unit->rank;
   return record.birth >= asker.rank.birth || forced_;
 }
 
@@ -105,7 +115,7 @@ bool Planner::make_room(const Unit& asker) {
   // The youngest search first; of one search what is idle before what is at work, then what was
   // used longest ago, then what is last in rank.
   const auto before = [](const SequenceRecord& a, const SequenceRecord& b) {
-    const bool a_works = a.unit != nullptr, b_works = b.unit != nullptr;
+    const bool a_works = works(a), b_works = works(b);
     if (a.birth != b.birth) return a.birth > b.birth;
     if (a_works != b_works) return b_works;
     return a_works ? b.unit->rank < a.unit->rank : a.last_used < b.last_used;
@@ -182,7 +192,8 @@ void Planner::plan_catching_up(const std::vector<Unit*>& units, StepPlan& plan) 
   };
   std::vector<Share> shares;
   for (Unit* unit : units) {
-    if (!unit->admitted || unit->planned || unit->call->error || unit->caught_up()) continue;
+    if (!unit->admitted || unit->planned || unit->trails()) continue;
+    if (unit->call->error || unit->caught_up()) continue;
     auto share = std::find_if(shares.begin(), shares.end(),
                               [&](const Share& s) { return s.call == unit->call; });
     if (share == shares.end()) share = shares.insert(shares.end(), {unit->call, 0, {}});
@@ -209,6 +220,30 @@ void Planner::plan_catching_up(const std::vector<Unit*>& units, StepPlan& plan) 
       room -= rows;
       shares[i].call->served_rows += rows;
     }
+  }
+}
+
+// While others draw and rows cost nothing, a few followers read what there is for them: those that
+// are furthest behind, have their context in memory, and need none that others may want.
+void Planner::plan_pieces(const std::vector<Unit*>& units, StepPlan& plan) {
+  int room = std::min(options_.piece_rows, options_.step_rows) - static_cast<int>(plan.ids.size());
+  if (plan.empty() || room <= 0) return;
+  std::vector<Unit*> behind;
+  for (Unit* unit : units) {
+    const Lane& lane = unit->lanes[0];
+    const bool ready = lane.behind() > 0 && lane.record->cached.length() + 1 >= lane.score_from;
+    if (unit->trails() && ready && !unit->call->error) behind.push_back(unit);
+  }
+  std::stable_sort(behind.begin(), behind.end(), [](const Unit* a, const Unit* b) {
+    return a->lanes[0].behind() > b->lanes[0].behind();
+  });
+  behind.resize(std::min(behind.size(), static_cast<std::size_t>((room + kPiece - 1) / kPiece)));
+  for (Unit* unit : behind) {
+    CacheNeed need = unit->lanes[0].record->cached.need(std::min(room, unit->lanes[0].behind()));
+    need.pages += headroom(units);
+    if (room <= 0 || !need.within(sequences_.cache.free())) break;
+    unit->admitted = true;
+    room -= advance(*unit, room, plan);
   }
 }
 

@@ -21,6 +21,7 @@ namespace counterbeam {
 struct PlannerOptions {
   int step_rows = 512;          // at most, in one step
   int rows_beside_draws = 128;  // of those that catch up, while others draw
+  int piece_rows = 0;           // followers read along in pieces in steps of up to so many
   int vocab_limit = 0;          // > 0: ids from here on are never drawn
 };
 
@@ -73,6 +74,7 @@ class Planner {
  private:
   void admit(Unit& unit, const std::vector<Unit*>& units);
   bool may_start(Lane& lane, const Unit& unit, const std::vector<Unit*>& units);
+  int headroom(const std::vector<Unit*>& units) const;
   bool take(Unit& unit, CacheNeed headroom, const std::function<CacheNeed()>& need);
   bool make_room(const Unit& asker);
   bool forget_snapshots(const Unit& unit);
@@ -81,6 +83,8 @@ class Planner {
 
   void plan_draws(const std::vector<Unit*>& units, StepPlan& plan);
   void plan_catching_up(const std::vector<Unit*>& units, StepPlan& plan);
+  static constexpr int kPiece = 8;  // tokens, about: less moves states too often, more is left over
+  void plan_pieces(const std::vector<Unit*>& units, StepPlan& plan);
   int advance(Unit& unit, int rows, StepPlan& plan);
   void add_rows(Unit& unit, std::size_t lane, int rows, StepPlan& plan);
   void add_draw(Unit& unit, StepPlan& plan);

@@ -57,25 +57,23 @@ void Scheduler::enqueue(Call& call) {
   arrived_ = true;
 }
 
-// Followers ride along where the rows of a step, those of other calls included, are few.
+// Followers ride along where the rows of a step, those of other calls included, are few; those of
+// earlier calls too stop doing so when they are not any more.
 void Scheduler::begin_new_calls() {
   if (!arrived_) return;
   arrived_ = false;
   std::size_t rows = 0;
-  for (const Call* call : calls_) {
-    for (const Request& request : call->requests) {
-      if (request.work != Work::Extend) continue;
-      if (request.units.empty()) rows += request.records.size();
-      for (const auto& unit : request.units) rows += unit->draws ? unit->lanes.size() : 0;
-    }
-  }
   for (Call* call : calls_) {
     for (std::size_t r = 0; r < call->requests.size(); ++r) {
       Request& request = call->requests[r];
-      if (!request.units.empty()) continue;
-      const bool mixes = request.work == Work::Extend && !request.ask->mix.empty();
-      request.lockstep = mixes || rows <= options_.cheap_rows;
-      request.units.push_back(first_unit(*call, r));
+      if (request.units.empty()) request.units.push_back(first_unit(*call, r));
+      for (const auto& unit : request.units) rows += unit->draws ? unit->lanes.size() : 0;
+    }
+  }
+  if (rows <= options_.lockstep_rows) return;
+  for (Call* call : calls_) {
+    for (Request& request : call->requests) {
+      if (request.units.front()->draws && request.ask->mix.empty()) set_followers_apart(request);
     }
   }
 }
@@ -101,10 +99,9 @@ std::unique_ptr<Unit> Scheduler::first_unit(Call& call, std::size_t index) {
   unit->rank = {request.records[0]->birth, call.number, index, 0};
   unit->draws = request.work == Work::Extend;
   request.extension.follower_logprobs.resize(request.records.size() - 1);
-  const std::size_t lanes = request.lockstep ? request.records.size() : 1;
-  for (std::size_t i = 0; i < lanes; ++i) {
+  for (SequenceRecord* record : request.records) {
     Lane lane;
-    lane.record = request.records[i];
+    lane.record = record;
     lane.record->unit = unit.get();
     lane.feeds_last = request.work == Work::Logits;
     if (request.work == Work::Score) {
@@ -116,6 +113,27 @@ std::unique_ptr<Unit> Scheduler::first_unit(Call& call, std::size_t index) {
     unit->lanes.push_back(std::move(lane));
   }
   return unit;
+}
+
+// Each follower reads what is drawn by itself from now on, in pieces or at the end.
+void Scheduler::set_followers_apart(Request& request) {
+  Unit& leader = *request.units.front();
+  for (std::size_t i = 1; i < leader.lanes.size(); ++i) {
+    auto follower = std::make_unique<Unit>();
+    follower->call = leader.call;
+    follower->request = &request;
+    follower->leader = &leader;
+    follower->rank = leader.rank;
+    follower->rank.unit = i;
+    Lane lane;
+    lane.record = request.records[i];
+    lane.record->unit = follower.get();
+    lane.scores = &request.extension.follower_logprobs[i - 1];
+    lane.score_from = lane.record->length() - static_cast<int>(lane.scores->size());
+    follower->lanes.push_back(std::move(lane));
+    request.units.push_back(std::move(follower));
+  }
+  leader.lanes.resize(1);
 }
 
 void Scheduler::loop() {
@@ -245,9 +263,6 @@ void Scheduler::apply(const StepPlan& plan, std::span<const HeadResult> results)
       if (unit->call->error) cached.clear();
       if (std::count(lane.marks.begin(), lane.marks.end(), cached.length()) > 0) cached.snapshot();
     }
-    if (!unit->draws && unit->request->work == Work::Extend && unit->rank.unit == 0) {
-      add_follower_units(*unit);
-    }
   }
 }
 
@@ -257,35 +272,12 @@ void Scheduler::apply_draw(Unit& unit, const HeadResult& result) {
   extension.tokens.push_back(result.token);
   extension.logprobs.push_back(result.logprob);
   extension.drawn_logprobs.push_back(result.drawn_logprob);
-  for (Lane& lane : unit.lanes) lane.record->tokens.push_back(result.token);
+  for (SequenceRecord* record : request.records) record->tokens.push_back(result.token);
   const std::vector<TokenId>& stop = request.ask->stop;
   extension.stopped = std::find(stop.begin(), stop.end(), result.token) != stop.end();
   unit.draws = !extension.stopped && static_cast<int>(extension.tokens.size()) < request.max_tokens;
   extension.full =
       !extension.stopped && !unit.draws && request.max_tokens < request.ask->max_tokens;
-}
-
-// Block scoring: once all tokens are drawn, each follower reads them in one go.
-void Scheduler::add_follower_units(Unit& unit) {
-  Request& request = *unit.request;
-  if (request.lockstep || unit.call->error) return;
-  for (std::size_t i = 1; i < request.records.size(); ++i) {
-    SequenceRecord& record = *request.records[i];
-    auto follower = std::make_unique<Unit>();
-    follower->call = unit.call;
-    follower->request = &request;
-    follower->rank = unit.rank;
-    follower->rank.unit = i;
-    Lane lane;
-    lane.record = &record;
-    lane.score_from = record.length();
-    lane.scores = &request.extension.follower_logprobs[i - 1];
-    record.tokens.insert(record.tokens.end(), request.extension.tokens.begin(),
-                         request.extension.tokens.end());
-    record.unit = follower.get();
-    follower->lanes.push_back(std::move(lane));
-    request.units.push_back(std::move(follower));
-  }
 }
 
 void Scheduler::end_cancelled_calls() {
@@ -309,7 +301,7 @@ bool Scheduler::settled(Call& call) {
   bool all = true;
   for (Request& request : call.requests) {
     for (auto& unit : request.units) {
-      if (!unit->done && !unit->draws && unit->caught_up()) {
+      if (!unit->done && !unit->draws && !unit->trails() && unit->caught_up()) {
         unit->done = true;
         for (Lane& lane : unit->lanes) {
           lane.record->unit = nullptr;

@@ -16,7 +16,7 @@ class Scheduler {
   struct Options {
     PlannerOptions planner;
     std::size_t kept_prefixes = 16;  // prompts whose cache outlives them
-    std::size_t cheap_rows = 0;      // followers ride along in steps of up to so many
+    std::size_t lockstep_rows = 0;   // followers ride along in steps of up to so many
   };
 
   Scheduler(Sequences& sequences, const Options& options);
@@ -45,7 +45,7 @@ class Scheduler {
 
   void apply(const StepPlan& plan, std::span<const HeadResult> results);
   void apply_draw(Unit& unit, const HeadResult& result);
-  void add_follower_units(Unit& unit);
+  void set_followers_apart(Request& request);
   void end_cancelled_calls();
   void end_settled_calls();
   bool settled(Call& call);

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <map>
 #include <thread>
 
 #include "base/error.h"
@@ -90,7 +91,7 @@ TEST_P(EngineTest, CallsComposeLikeOneCall) {
 TEST_P(EngineTest, LockstepAndBlockScoringGiveTheSameNumbers) {
   std::vector<Extension> results;
   for (const FollowerMode mode :
-       {FollowerMode::Lockstep, FollowerMode::Block, FollowerMode::Auto}) {
+       {FollowerMode::Lockstep, FollowerMode::Block, FollowerMode::Pieces, FollowerMode::Auto}) {
     auto e = engine({.followers = mode});
     const std::vector<std::vector<TokenId>> prompts = {some_tokens(30, 1), some_tokens(33, 2),
                                                        some_tokens(5, 3)};
@@ -107,6 +108,30 @@ TEST_P(EngineTest, LockstepAndBlockScoringGiveTheSameNumbers) {
   }
   EXPECT_TRUE(same(results[0], results[1]));
   EXPECT_TRUE(same(results[0], results[2]));
+  EXPECT_TRUE(same(results[0], results[3]));
+}
+
+// Four followers of 32 tokens are eight steps of 16 rows, where they do not read beside the draws.
+TEST_P(EngineTest, FollowersReadInPiecesWhileOthersDraw) {
+  std::map<FollowerMode, std::int64_t> steps;
+  std::map<FollowerMode, std::vector<Extension>> extensions;
+  for (const FollowerMode mode : {FollowerMode::Block, FollowerMode::Pieces}) {
+    auto e = engine({.followers = mode, .step_rows = 16});
+    std::vector<std::vector<TokenId>> prompts;
+    for (std::uint32_t i = 0; i < 6; ++i) prompts.push_back(some_tokens(7, i));
+    Opened opened = e->open(prompts);
+    auto& s = opened.sequences;
+    const std::vector<ExtendRequest> asks = {
+        {.sequence = &s[0], .followers = {&s[1], &s[2]}, .max_tokens = 32, .key = {.seed = 1}},
+        {.sequence = &s[3], .followers = {&s[4], &s[5]}, .max_tokens = 32, .key = {.seed = 2}}};
+    const auto before = e->counters().steps;
+    extensions[mode] = e->extend(asks);
+    steps[mode] = e->counters().steps - before;
+  }
+  EXPECT_EQ(steps[FollowerMode::Block], 32 + 8);
+  EXPECT_LE(steps[FollowerMode::Pieces], 32 + 2);
+  for (std::size_t i = 0; i < 2; ++i)
+    EXPECT_TRUE(same(extensions[FollowerMode::Block][i], extensions[FollowerMode::Pieces][i]));
 }
 
 // Riding along takes no steps of its own; scoring in a block takes one more. AVX2 has four rows for

@@ -156,7 +156,7 @@ inline LocalOptions random_options(std::mt19937& random) {
   options.step_rows = 1 + below(60);
   options.rows_beside_draws = 1 + below(20);
   options.kept_prefixes = static_cast<std::size_t>(below(4));
-  options.followers = static_cast<FollowerMode>(below(3));
+  options.followers = static_cast<FollowerMode>(below(4));
   const bool tight = below(3) > 0;
   options.cache_size = tight ? CacheNeed{17 + below(8), 6 + below(4)} : CacheNeed{400, 60};
   return options;

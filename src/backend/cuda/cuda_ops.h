@@ -32,6 +32,7 @@ class CudaOps : public Ops {
   std::string name() const override { return name_; }
   int activation_bytes() const override { return sizeof(Bf16); }
   int cheap_rows() const override { return 64; }
+  bool takes_pieces() const override { return false; }  // steps of single tokens are graphs
   int step_rows() const override { return 8192; }
   int rows_beside_draws() const override { return 512; }
   double memory_bandwidth() override;
