@@ -153,7 +153,7 @@ std::size_t LocalEngine::lockstep_rows() const {
   return static_cast<std::size_t>(sequences_->ops->cheap_rows());
 }
 
-// A piece moves a state once for several tokens.
+// Recurrent layers do not mind: a piece moves a state once for several tokens.
 int LocalEngine::piece_rows() const {
   const Ops& ops = *sequences_->ops;
   if (options_.followers == FollowerMode::Pieces) return std::max(ops.cheap_rows(), 16);

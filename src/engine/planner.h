@@ -1,6 +1,8 @@
 // Decides what goes into the next step: which rows, and whose memory makes room for them. Draws go
 // first, one row per sequence; the rest of the step is shared among the calls that have tokens to
-// catch up with, so that a long prompt neither starves others nor stalls those who draw.
+// catch up with, so that a long prompt neither starves others nor stalls those who draw. Followers
+// that read by themselves have all the time until their sequence is drawn: before that they take
+// rows that cost nothing, and memory that nobody wants.
 //
 // Memory. Whoever needs pages takes free ones, then kept prefixes, then the caches of younger
 // searches, then idle caches and later units of its own search. Only when nothing else moves may
@@ -72,6 +74,10 @@ class Planner {
   EngineCounters& counters() { return counters_; }
 
  private:
+  // Tokens that a follower reads at a time, about: fewer move its state too often, of more too many
+  // are left when all is drawn.
+  static constexpr int kPiece = 8;
+
   void admit(Unit& unit, const std::vector<Unit*>& units);
   bool may_start(Lane& lane, const Unit& unit, const std::vector<Unit*>& units);
   int headroom(const std::vector<Unit*>& units) const;
@@ -83,7 +89,6 @@ class Planner {
 
   void plan_draws(const std::vector<Unit*>& units, StepPlan& plan);
   void plan_catching_up(const std::vector<Unit*>& units, StepPlan& plan);
-  static constexpr int kPiece = 8;  // tokens, about: less moves states too often, more is left over
   void plan_pieces(const std::vector<Unit*>& units, StepPlan& plan);
   int advance(Unit& unit, int rows, StepPlan& plan);
   void add_rows(Unit& unit, std::size_t lane, int rows, StepPlan& plan);

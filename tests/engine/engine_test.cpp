@@ -157,6 +157,33 @@ TEST_P(EngineTest, FollowersRideAlongWhileTheRowsOfAStepAreFew) {
   EXPECT_EQ(steps_of(2), 13);
 }
 
+// The first call rides along until the second comes, and has one more step at its end then.
+TEST_P(EngineTest, FollowersStopRidingAlongWhenOthersCome) {
+  const auto run = [&](bool others) {
+    auto e = engine({.isa = "avx2"});
+    Opened opened = e->open(std::vector{some_tokens(30, 1), some_tokens(33, 2), some_tokens(5, 3)});
+    Opened other = e->open(std::vector{some_tokens(8, 4), some_tokens(9, 5)});
+    const auto before = e->counters().steps;
+    std::thread second([&] {
+      while (others && e->counters().steps < before + 10) std::this_thread::yield();
+      ExtendRequest ask{.sequence = &other.sequences[0], .max_tokens = 5};
+      ask.followers = {&other.sequences[1]};
+      if (others) e->extend({&ask, 1});
+    });
+    Extension extension = extend_one(*e, {.sequence = &opened.sequences[0],
+                                          .followers = {&opened.sequences[1], &opened.sequences[2]},
+                                          .max_tokens = 300,
+                                          .key = {.seed = 5}});
+    second.join();
+    return std::pair{extension, e->counters().steps - before};
+  };
+  const auto [alone, alone_steps] = run(false);
+  const auto [together, together_steps] = run(true);
+  EXPECT_TRUE(same(alone, together));
+  EXPECT_EQ(alone_steps, GetParam() ? 301 : 300);
+  EXPECT_GE(together_steps, 301);
+}
+
 TEST_P(EngineTest, AStopTokenEndsTheRequestAndIsKept) {
   auto e = engine();
   Sequence sequence = open_one(*e, some_tokens(12, 7));
