@@ -7,7 +7,8 @@ FOLDER holds checkpoints with a reference.safetensors (`input_ids.I`) each. Ever
 first quarter and half, is continued greedily by transformers in float32 for TOKENS tokens (64); the
 others read what it wrote. Counted are positions with another likeliest token, in brackets those
 where the reference's logits of the two are more than one bf16 ulp of the top one apart, and the
-same of the first such position of each prompt. Needs torch and transformers 5, on the CPU.
+same of the first such position of each prompt. The last line compares two bf16 runs of
+transformers that differ by the order of their sums in attention alone. Needs torch and transformers 5, on the CPU.
 """
 
 import json
@@ -86,8 +87,11 @@ def main():
             others[f"transformers bf16, {attention}"] = logits_of(rounded, sequences)
         with tempfile.TemporaryDirectory() as place:
             others["ours, bf16"] = ours(program, folder, sequences, Path(place))
-        for name, logits in others.items():
-            for ids, a, b in zip(prompts, reference, logits):
+        pairs = {name: (reference, logits) for name, logits in others.items()}
+        pairs["its sdpa, against its eager"] = (others["transformers bf16, eager"],
+                                                others["transformers bf16, sdpa"])
+        for name, (against, logits) in pairs.items():
+            for ids, a, b in zip(prompts, against, logits):
                 counts.setdefault(name, Counter()).update(tally(a, b, len(ids)))
     for name, count in counts.items():
         print(f"{name:28} {count['differ']:4} ({count['broken']}) of {count['positions']} positions, "
