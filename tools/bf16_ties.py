@@ -8,7 +8,7 @@ first quarter and half, is continued greedily by transformers in float32 for TOK
 others read what it wrote. Counted are positions with another likeliest token, in brackets those
 where the reference's logits of the two are more than one bf16 ulp of the top one apart, and the
 same of the first such position of each prompt. The last line compares two bf16 runs of
-transformers that differ by the order of their sums in attention alone. Needs torch and transformers 5, on the CPU.
+transformers, which differ in attention alone. Needs torch and transformers 5, on the CPU.
 """
 
 import json

@@ -88,7 +88,7 @@ TEST_P(EngineTest, CallsComposeLikeOneCall) {
   EXPECT_EQ(tokens, all.tokens);
 }
 
-TEST_P(EngineTest, LockstepAndBlockScoringGiveTheSameNumbers) {
+TEST_P(EngineTest, EveryWayOfFollowingGivesTheSameNumbers) {
   std::vector<Extension> results;
   for (const FollowerMode mode :
        {FollowerMode::Lockstep, FollowerMode::Block, FollowerMode::Pieces, FollowerMode::Auto}) {

@@ -90,11 +90,6 @@ struct DeltaLoops {
   // Some tokens on two vectors of columns, of which `columns` are there.
   static void run_pair(Rows out, float* strip, const Token* tokens, int count, const float* v,
                        std::ptrdiff_t v_stride, int columns, int key_dim) {
-    const int left = columns - S::kWidth;
-    const int lanes[2] = {columns < S::kWidth ? columns : S::kWidth, left < 0 ? 0
-                                                                     : left < S::kWidth
-                                                                         ? left
-                                                                         : S::kWidth};
     Sums sums;
     read(sums, strip, tokens[0].keys, key_dim);
     for (int t = 0; t < count; ++t, v += v_stride) {
@@ -103,10 +98,12 @@ struct DeltaLoops {
       F delta[2];
 #pragma GCC unroll 2
       for (int j = 0; j < 2; ++j) {
+        const int left = columns - j * S::kWidth;
+        const int lanes = left < 0 ? 0 : left < S::kWidth ? left : S::kWidth;
         const F m = S::mul(S::add(sums.k[j][0], sums.k[j][1]), decay);
-        delta[j] = S::mul(beta, S::sub(load_lanes<S>(v + j * S::kWidth, lanes[j]), m));
+        delta[j] = S::mul(beta, S::sub(load_lanes<S>(v + j * S::kWidth, lanes), m));
         const F before = S::mul(S::add(sums.q[j][0], sums.q[j][1]), decay);
-        store_lanes<S>(out.row(t) + j * S::kWidth, lanes[j],
+        store_lanes<S>(out.row(t) + j * S::kWidth, lanes,
                        S::fma(S::set1(token.keys_product), delta[j], before));
       }
       if (t + 1 < count) {
