@@ -128,34 +128,34 @@ class AmxAttention {
   // The scores of Q tiles of rows from `row` on with a page, which is `place` in this step.
   template <int Q>
   void score(const AttentionHead& head, int page, int place, int row) {
-    _tile_zero(0);
-    _tile_zero(1);
+    zero_tile<0>();
+    zero_tile<1>();
     if constexpr (Q == 2) {
-      _tile_zero(2);
-      _tile_zero(3);
+      zero_tile<2>();
+      zero_tile<3>();
     }
     const std::byte* w = head.page(page);
     const auto* a = reinterpret_cast<const char*>(queries_ + row * kTileDepth);
     for (int i = 0; i < steps_; ++i) {
-      _tile_loadd(6, w, kPanelStride);
-      _tile_loadd(7, w + 64, kPanelStride);
-      _tile_loadd(4, a, 64);
-      _tile_dpbf16ps(0, 4, 6);
-      _tile_dpbf16ps(1, 4, 7);
+      load_tile<6>(w, kPanelStride);
+      load_tile<7>(w + 64, kPanelStride);
+      load_tile<4>(a, 64);
+      multiply_tiles<0, 4, 6>();
+      multiply_tiles<1, 4, 7>();
       if constexpr (Q == 2) {
-        _tile_loadd(5, a + kTileBytes, 64);
-        _tile_dpbf16ps(2, 5, 6);
-        _tile_dpbf16ps(3, 5, 7);
+        load_tile<5>(a + kTileBytes, 64);
+        multiply_tiles<2, 5, 6>();
+        multiply_tiles<3, 5, 7>();
       }
       fetch_.ask();
       a += lines_ * 64;
       w += kPanelStepBytes;
     }
-    _tile_stored(0, softmax_.scores(row, place, 0), 64);
-    _tile_stored(1, softmax_.scores(row, place, 1), 64);
+    store_tile<0>(softmax_.scores(row, place, 0), 64);
+    store_tile<1>(softmax_.scores(row, place, 1), 64);
     if constexpr (Q == 2) {
-      _tile_stored(2, softmax_.scores(row + kTileRows, place, 0), 64);
-      _tile_stored(3, softmax_.scores(row + kTileRows, place, 1), 64);
+      store_tile<2>(softmax_.scores(row + kTileRows, place, 0), 64);
+      store_tile<3>(softmax_.scores(row + kTileRows, place, 1), 64);
     }
   }
 
@@ -168,33 +168,33 @@ class AmxAttention {
     for (int column = 0; column < 2 * steps_; column += 2) {
       const float* at = softmax_.sums(row, column);
       const float* beside = softmax_.sums(row, column + 1);
-      _tile_loadd(0, at, 64);
-      _tile_loadd(1, beside, 64);
+      load_tile<0>(at, 64);
+      load_tile<1>(beside, 64);
       if constexpr (Q == 2) {
-        _tile_loadd(2, at + kTileFloats, 64);
-        _tile_loadd(3, beside + kTileFloats, 64);
+        load_tile<2>(at + kTileFloats, 64);
+        load_tile<3>(beside + kTileFloats, 64);
       }
       for (int page = from; page < until; ++page) {
         const std::byte* w = values[page - step] + column * kTileBytes;
-        _tile_loadd(6, w, kPanelStride);
-        _tile_loadd(7, w + 64, kPanelStride);
-        _tile_loadd(4, softmax_.shares(row, page - step), 64);
-        _tile_dpbf16ps(0, 4, 6);
-        _tile_dpbf16ps(1, 4, 7);
+        load_tile<6>(w, kPanelStride);
+        load_tile<7>(w + 64, kPanelStride);
+        load_tile<4>(softmax_.shares(row, page - step), 64);
+        multiply_tiles<0, 4, 6>();
+        multiply_tiles<1, 4, 7>();
         if constexpr (Q == 2) {
-          _tile_loadd(5, softmax_.shares(row + kTileRows, page - step), 64);
-          _tile_dpbf16ps(2, 5, 6);
-          _tile_dpbf16ps(3, 5, 7);
+          load_tile<5>(softmax_.shares(row + kTileRows, page - step), 64);
+          multiply_tiles<2, 5, 6>();
+          multiply_tiles<3, 5, 7>();
         }
         fetch_.ask();
       }
       float* to = in_place ? softmax_.sums(row, column) : softmax_.next_sums(row, column);
       float* to_beside = to + lines_ * 16;
-      _tile_stored(0, to, 64);
-      _tile_stored(1, to_beside, 64);
+      store_tile<0>(to, 64);
+      store_tile<1>(to_beside, 64);
       if constexpr (Q == 2) {
-        _tile_stored(2, to + kTileFloats, 64);
-        _tile_stored(3, to_beside + kTileFloats, 64);
+        store_tile<2>(to + kTileFloats, 64);
+        store_tile<3>(to_beside + kTileFloats, 64);
       }
     }
     settled();

@@ -1,14 +1,13 @@
-// The tile registers of AMX: eight tiles of 16 rows of 64 bytes. gcc 12 knows neither that loading
-// the configuration nor that loading a tile reads memory, so what was written by vectors must be
-// settled() first. Include only from files compiled for AMX.
+// The tile registers of AMX: eight tiles of 16 rows of 64 bytes. What vectors have written must be
+// settled() before it is loaded into a tile. Include only from files compiled for AMX.
 #pragma once
-
-#include <immintrin.h>
 
 #include <cstdint>
 
 #ifdef COUNTERBEAM_EMULATED_TILES
 #include "backend/cpu/emulated_tiles.h"
+#else
+#include "backend/cpu/amx_instructions.h"
 #endif
 
 namespace counterbeam {
@@ -27,16 +26,19 @@ inline void settled() {
   __asm__ volatile("" : : : "memory");
 }
 
+// Where a tile was used a moment ago and another thread runs on the same core, this is faster than
+// loading it alone.
+template <int kTile>
+void reload_tile(const void* from, std::ptrdiff_t stride) {
+  zero_tile<kTile>();
+  load_tile<kTile>(from, stride);
+}
+
 // The tile registers of this thread, for the time of one call.
 class Tiles {
  public:
-  Tiles() {
-    const Config config;
-    __asm__ volatile("" : : "r"(&config) : "memory");
-    _tile_loadconfig(&config);
-    __asm__ volatile("" : : "r"(&config) : "memory");
-  }
-  ~Tiles() { _tile_release(); }
+  Tiles() { configure_tiles(Config()); }
+  ~Tiles() { release_tiles(); }
   Tiles(const Tiles&) = delete;
   Tiles& operator=(const Tiles&) = delete;
 
@@ -48,7 +50,6 @@ class Tiles {
     std::uint16_t row_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
     std::uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
   };
-  static_assert(sizeof(Config) == 64);
 };
 
 }  // namespace counterbeam

@@ -40,17 +40,26 @@ class EmulatedTiles {
   alignas(64) static inline thread_local std::uint32_t tiles_[kTiles][kRows][kRowBytes / 4];
 };
 
-}  // namespace counterbeam
+template <typename Config>
+void configure_tiles(const Config&) {}
+inline void release_tiles() {
+  EmulatedTiles::release();
+}
+template <int kTile>
+void load_tile(const void* from, std::ptrdiff_t stride) {
+  EmulatedTiles::load(kTile, from, stride);
+}
+template <int kTile>
+void store_tile(void* to, std::ptrdiff_t stride) {
+  EmulatedTiles::store(kTile, to, stride);
+}
+template <int kTile>
+void zero_tile() {
+  EmulatedTiles::zero(kTile);
+}
+template <int kSums, int kInputs, int kWeights>
+void multiply_tiles() {
+  EmulatedTiles::multiply(kSums, kInputs, kWeights);
+}
 
-#undef _tile_loadconfig
-#undef _tile_release
-#undef _tile_loadd
-#undef _tile_stored
-#undef _tile_zero
-#undef _tile_dpbf16ps
-#define _tile_loadconfig(config) static_cast<void>(config)
-#define _tile_release() EmulatedTiles::release()
-#define _tile_loadd(tile, from, stride) EmulatedTiles::load(tile, from, stride)
-#define _tile_stored(tile, to, stride) EmulatedTiles::store(tile, to, stride)
-#define _tile_zero(tile) EmulatedTiles::zero(tile)
-#define _tile_dpbf16ps(sums, inputs, weights) EmulatedTiles::multiply(sums, inputs, weights)
+}  // namespace counterbeam

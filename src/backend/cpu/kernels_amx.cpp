@@ -2,6 +2,8 @@
 // blocks of 16, padded with zeros. An element of a tile starts from the bias and what is to be
 // added to, and is summed over the depth in ascending order whatever the other rows are, also where
 // the sums are stored between two parts of the depth: one row gives the same bits as a thousand.
+#include <utility>
+
 #include "backend/cpu/amx_attention.h"
 #include "backend/cpu/amx_tiles.h"
 #include "backend/cpu/kernel_table.h"
@@ -85,27 +87,32 @@ class Walk {
   int from_ = 0;
 };
 
-// Weights that are asked of memory, into the second-level cache. A few lines are asked for between
-// any two tile instructions: many at once would hold up the loads behind them.
-struct Fetch {
+// Lines of weights in the order of their use, asked for ahead of it.
+struct Hints {
   const char* at = nullptr;
   const char* end = nullptr;
   const char* then = nullptr;  // goes on here
-  int lines = 0;               // at a time
 
-  void ask(int count) {
-    for (int line = 0; line < count; ++line, at += 64) __builtin_prefetch(at, 0, 2);
+  template <int kCacheLevel>
+  void ask(int lines) {
+    for (int line = 0; line < lines; ++line, at += 64) __builtin_prefetch(at, 0, 4 - kCacheLevel);
   }
-  void turn() {
-    if (at < end) return;
-    if (then) {
-      at = then;
-      end = at + (1 << 30);
-      then = nullptr;
-    } else {
-      lines = 0;
-    }
+  bool turn() {
+    if (at < end) return true;
+    if (!then) return false;
+    at = then;
+    end = at + (1 << 30);
+    then = nullptr;
+    return true;
   }
+};
+
+// A few lines are asked for between any two tile instructions: many at once would hold up the loads
+// behind them.
+struct Fetch {
+  Hints memory{};  // into the second-level cache
+  int lines = 0;   // of it at a time
+  Hints cache{};   // from there into the first-level cache
 };
 
 float* out_of(const Product& p, int row, int column) {
@@ -134,94 +141,88 @@ void end_sums(const Product& p, const float* sums, int block, int column) {
 struct SumPlace {
   float* at;
   std::ptrdiff_t row_bytes, right, below;
+  float* tile(int i) const { return at + i / 2 * below + i % 2 * right; }
 };
-template <int kBlocks>
-void load_sums(const SumPlace& place) {
-  _tile_loadd(0, place.at, place.row_bytes);
-  _tile_loadd(1, place.at + place.right, place.row_bytes);
-  if constexpr (kBlocks > 1) {
-    _tile_loadd(2, place.at + place.below, place.row_bytes);
-    _tile_loadd(3, place.at + place.below + place.right, place.row_bytes);
-  }
-  if constexpr (kBlocks > 2) {
-    _tile_loadd(4, place.at + 2 * place.below, place.row_bytes);
-    _tile_loadd(5, place.at + 2 * place.below + place.right, place.row_bytes);
-  }
+template <int... kTile>
+void load_sums(const SumPlace& place, std::integer_sequence<int, kTile...>) {
+  (load_tile<kTile>(place.tile(kTile), place.row_bytes), ...);
 }
-template <int kBlocks>
-void zero_sums() {
-  _tile_zero(0);
-  _tile_zero(1);
-  if constexpr (kBlocks > 1) {
-    _tile_zero(2);
-    _tile_zero(3);
-  }
-  if constexpr (kBlocks > 2) {
-    _tile_zero(4);
-    _tile_zero(5);
-  }
+template <int... kTile>
+void zero_sums(std::integer_sequence<int, kTile...>) {
+  (zero_tile<kTile>(), ...);
 }
-template <int kBlocks>
-void store_sums(const SumPlace& place) {
-  _tile_stored(0, place.at, place.row_bytes);
-  _tile_stored(1, place.at + place.right, place.row_bytes);
-  if constexpr (kBlocks > 1) {
-    _tile_stored(2, place.at + place.below, place.row_bytes);
-    _tile_stored(3, place.at + place.below + place.right, place.row_bytes);
-  }
-  if constexpr (kBlocks > 2) {
-    _tile_stored(4, place.at + 2 * place.below, place.row_bytes);
-    _tile_stored(5, place.at + 2 * place.below + place.right, place.row_bytes);
-  }
+template <int... kTile>
+void store_sums(const SumPlace& place, std::integer_sequence<int, kTile...>) {
+  (store_tile<kTile>(place.tile(kTile), place.row_bytes), ...);
 }
 
 // kTileDepth inputs of one to three blocks of rows: a, and the next blocks `block_bytes` behind it.
-// Tiles 0 to 5 hold the sums, 6 and 7 the weights and the inputs; up to two blocks keep two tiles
-// of each, so that nothing is loaded twice. kOnce: this is the only pass over the weights, which
-// asks for as many lines as it uses.
+// Tiles 0 to 5 hold the sums, the others weights and inputs. Two blocks keep two tiles of each,
+// which begin_pair() has loaded; each is loaded for the next step after its last use. kOnce: this
+// is the only pass over the weights, which asks for as many lines as it uses.
 template <int kBlocks, bool kOnce>
-void multiply_step(const char* a, std::ptrdiff_t block_bytes, const char* w, Fetch& fetch) {
+void multiply_step(const char* a, std::ptrdiff_t block_bytes, const char* w, bool more,
+                   Fetch& fetch) {
   constexpr int kSlots = kBlocks == 1 ? 3 : kBlocks == 2 ? 4 : 7;
   const auto ask = [&](int slot) {
     constexpr int kLines = kPanelStepBytes / 64;
-    fetch.ask(kOnce ? kLines * (slot + 1) / kSlots - kLines * slot / kSlots : fetch.lines);
+    const int share = kLines * (slot + 1) / kSlots - kLines * slot / kSlots;
+    fetch.memory.ask<2>(kOnce ? share : fetch.lines);
+    if constexpr (kOnce) fetch.cache.ask<1>(share);
   };
-  _tile_loadd(6, w, kPanelStride);
-  ask(0);
-  if constexpr (kBlocks < 3) {
-    _tile_loadd(4, a, 64);
-    _tile_dpbf16ps(0, 4, 6);
+  if constexpr (kBlocks == 1) {
+    load_tile<6>(w, kPanelStride);
+    ask(0);
+    load_tile<4>(a, 64);
+    multiply_tiles<0, 4, 6>();
     ask(1);
-    _tile_loadd(7, w + 64, kPanelStride);
-    _tile_dpbf16ps(1, 4, 7);
+    load_tile<7>(w + 64, kPanelStride);
+    multiply_tiles<1, 4, 7>();
     ask(2);
-    if constexpr (kBlocks == 2) {
-      _tile_loadd(5, a + block_bytes, 64);
-      _tile_dpbf16ps(2, 5, 6);
-      _tile_dpbf16ps(3, 5, 7);
-      ask(3);
-    }
-  } else {
-    _tile_loadd(7, a, 64);
-    _tile_dpbf16ps(0, 7, 6);
+  } else if constexpr (kBlocks == 2) {
+    multiply_tiles<0, 4, 6>();
+    ask(0);
+    multiply_tiles<1, 4, 7>();
     ask(1);
-    _tile_loadd(7, a + block_bytes, 64);
-    _tile_dpbf16ps(2, 7, 6);
+    if (more) reload_tile<4>(a + kTileBytes, 64);
+    multiply_tiles<2, 5, 6>();
     ask(2);
-    _tile_loadd(7, a + 2 * block_bytes, 64);
-    _tile_dpbf16ps(4, 7, 6);
+    if (more) reload_tile<6>(w + kPanelStepBytes, kPanelStride);
+    multiply_tiles<3, 5, 7>();
     ask(3);
-    _tile_loadd(6, w + 64, kPanelStride);
-    _tile_dpbf16ps(5, 7, 6);
+    if (more) reload_tile<7>(w + kPanelStepBytes + 64, kPanelStride);
+    if (more) reload_tile<5>(a + block_bytes + kTileBytes, 64);
+  } else {
+    load_tile<6>(w, kPanelStride);
+    ask(0);
+    load_tile<7>(a, 64);
+    multiply_tiles<0, 7, 6>();
+    ask(1);
+    load_tile<7>(a + block_bytes, 64);
+    multiply_tiles<2, 7, 6>();
+    ask(2);
+    load_tile<7>(a + 2 * block_bytes, 64);
+    multiply_tiles<4, 7, 6>();
+    ask(3);
+    load_tile<6>(w + 64, kPanelStride);
+    multiply_tiles<5, 7, 6>();
     ask(4);
-    _tile_loadd(7, a + block_bytes, 64);
-    _tile_dpbf16ps(3, 7, 6);
+    load_tile<7>(a + block_bytes, 64);
+    multiply_tiles<3, 7, 6>();
     ask(5);
-    _tile_loadd(7, a, 64);
-    _tile_dpbf16ps(1, 7, 6);
+    load_tile<7>(a, 64);
+    multiply_tiles<1, 7, 6>();
     ask(6);
   }
-  fetch.turn();
+  if (!fetch.memory.turn()) fetch.lines = 0;
+  if constexpr (kOnce) fetch.cache.turn();
+}
+
+void begin_pair(const char* a, std::ptrdiff_t block_bytes, const char* w) {
+  load_tile<6>(w, kPanelStride);
+  load_tile<4>(a, 64);
+  load_tile<7>(w + 64, kPanelStride);
+  load_tile<5>(a + block_bytes, 64);
 }
 
 // A part of the depth for one panel and one to three blocks of rows.
@@ -234,6 +235,7 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
   const int column = panel * kPanel;
   const bool whole = (block + kBlocks) * kTileRows <= p.rows && column + kPanel <= p.columns;
   const bool made = !whole || (p.bias && from == 0);
+  constexpr std::make_integer_sequence<int, 2 * kBlocks> kSums;
   alignas(64) float sums[2 * kBlocks][kTileFloats];
   const SumPlace beside{sums[0], 64, kTileFloats, 2 * kTileFloats};
   const SumPlace straight{out_of(p, block * kTileRows, column), p.out.stride * 4, 16,
@@ -244,10 +246,11 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
     settled();
   }
   if (made || p.add || from > 0) {
-    load_sums<kBlocks>(made ? beside : straight);
+    load_sums(made ? beside : straight, kSums);
   } else {
-    zero_sums<kBlocks>();
+    zero_sums(kSums);
   }
+  if constexpr (kBlocks == 2) begin_pair(a, block_bytes, w);
   // The next outputs, a row with every step: to store a tile takes long where its lines are far.
   int row = kOnce ? p.rows : (block + kBlocks) * kTileRows;
   const int last_row = least(p.rows, row + kBlocks * kTileRows);
@@ -256,20 +259,24 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
       __builtin_prefetch(out_of(p, row, column), 1, 3);
       __builtin_prefetch(out_of(p, row, column + 16), 1, 3);
     }
-    multiply_step<kBlocks, kOnce>(a, block_bytes, w, fetch);
+    multiply_step<kBlocks, kOnce>(a, block_bytes, w, k + kTileDepth < until, fetch);
   }
-  store_sums<kBlocks>(whole ? straight : beside);
+  store_sums(whole ? straight : beside, kSums);
   if (whole) return;
   for (int tile = 0; tile < 2 * kBlocks; ++tile)
     end_sums(p, sums[tile], block + tile / 2, column + tile % 2 * 16);
 }
 
-// One pass over the weights, for few rows: asks for its own stream a little ahead.
+// One pass over the weights, for few rows: asks for its own stream ahead, of memory and then of the
+// cache.
 template <int kBlocks>
 void multiply_once(const Product& p, Walk walk, const char* end) {
-  constexpr int kAhead = 32768;
+  constexpr int kFromMemory = 16384, kFromCache = 4096;
   const char* next = static_cast<const char*>(p.next_weights);
-  Fetch fetch{walk.weights() + kAhead, next ? end : end + (1 << 30), next};
+  const char* until = next ? end : end + (1 << 30);
+  Fetch fetch;
+  fetch.memory = {walk.weights() + kFromMemory, until, next};
+  fetch.cache = {walk.weights() + kFromCache, until, next};
   for (; !walk.done(); walk.advance())
     multiply_blocks<kBlocks, true>(p, walk.panel(), 0, 0, p.depth, walk.weights(), fetch);
 }
@@ -279,13 +286,13 @@ void multiply_pairs(const Product& p, Walk walk, const char* end) {
   constexpr int kAhead = 8192, kStepLines = kPanelStepBytes / 64, kSlots = 4;
   const int all = blocks(p.rows), passes = (all + 1) / 2;
   const char* next = p.next_weights ? static_cast<const char*>(p.next_weights) : end;
-  Fetch near{walk.weights() + kAhead, end, next, kStepLines / kSlots};
+  Fetch near{{walk.weights() + kAhead, end, next}, kStepLines / kSlots};
   for (bool first = true; !walk.done(); first = false) {
     const Walk now = walk;
     walk.advance();
     Fetch ahead;
-    ahead.at = walk.done() ? next : walk.weights();
-    ahead.end = ahead.at + static_cast<std::ptrdiff_t>(now.steps()) * kPanelStepBytes;
+    ahead.memory.at = walk.done() ? next : walk.weights();
+    ahead.memory.end = ahead.memory.at + static_cast<std::ptrdiff_t>(now.steps()) * kPanelStepBytes;
     const int asked = kSlots * least(passes, 8);
     ahead.lines = (kStepLines + asked - 1) / asked;
     for (int block = 0; block < all; block += 2) {

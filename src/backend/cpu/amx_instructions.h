@@ -1,0 +1,47 @@
+// The instructions of AMX. The compiler does not know that they read and write memory
+// (amx_tiles.h). Include only from files compiled for AMX.
+#pragma once
+
+#include <cstddef>
+
+// Where another thread runs on the same core, loads and products that stand close together fill the
+// queues that both share, and each takes up to twice as long. Eight empty instructions behind each
+// prevent that and cost nothing on a core of one's own (docs/performance.md).
+#define COUNTERBEAM_SPACED(instruction) instruction "\n.rept 8\nnop\n.endr"
+
+namespace counterbeam {
+
+template <typename Config>
+void configure_tiles(const Config& config) {
+  static_assert(sizeof(Config) == 64);
+  __asm__ volatile("ldtilecfg %0" : : "m"(config));
+}
+inline void release_tiles() {
+  __asm__ volatile("tilerelease");
+}
+
+template <int kTile>
+void load_tile(const void* from, std::ptrdiff_t stride) {
+  __asm__ volatile(COUNTERBEAM_SPACED("tileloadd (%0,%1,1), %%tmm%c2")
+                   :
+                   : "r"(from), "r"(stride), "i"(kTile));
+}
+template <int kTile>
+void store_tile(void* to, std::ptrdiff_t stride) {
+  __asm__ volatile("tilestored %%tmm%c2, (%0,%1,1)" : : "r"(to), "r"(stride), "i"(kTile));
+}
+template <int kTile>
+void zero_tile() {
+  __asm__ volatile("tilezero %%tmm%c0" : : "i"(kTile));
+}
+// sums += inputs * weights
+template <int kSums, int kInputs, int kWeights>
+void multiply_tiles() {
+  __asm__ volatile(COUNTERBEAM_SPACED("tdpbf16ps %%tmm%c2, %%tmm%c1, %%tmm%c0")
+                   :
+                   : "i"(kSums), "i"(kInputs), "i"(kWeights));
+}
+
+}  // namespace counterbeam
+
+#undef COUNTERBEAM_SPACED
