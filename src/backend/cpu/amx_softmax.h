@@ -9,6 +9,7 @@
 #include "backend/cpu/amx_tiles.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/simd_avx512.h"
+#include "backend/cpu/vector_math.h"
 
 namespace counterbeam {
 
@@ -82,21 +83,9 @@ class AmxSoftmax {
   }
 
  private:
-  static constexpr float kNever = -3.0e38f, kLog2E = 1.44269504f;
+  static constexpr float kNever = -3.0e38f;
 
   static int least(int a, int b) { return a < b ? a : b; }
-
-  // 2^x, relative error below 2e-7: scalef takes the whole part of x, what is left is in [0, 1).
-  static F exp2_of(F x) {
-    const F rest = _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC);
-    F p = S::set1(1.8671304e-03f);
-    p = S::fma(p, rest, S::set1(9.01703e-03f));
-    p = S::fma(p, rest, S::set1(5.5799913e-02f));
-    p = S::fma(p, rest, S::set1(2.4016444e-01f));
-    p = S::fma(p, rest, S::set1(6.931513e-01f));
-    p = S::fma(p, rest, S::set1(1.0f));
-    return S::scale(p, x);
-  }
 
   // 16 scores, or shares, from token `at` on, with `other` for those that the row does not see.
   template <bool kMasked>
@@ -121,7 +110,7 @@ class AmxSoftmax {
     const F offset = S::mul(top, S::sub(S::zero(), scale));
     F sum = S::zero();
     const auto share = [&](int i) {
-      const F x = exp2_of(S::fma(S::load(from + i * pitch), scale, offset));
+      const F x = exp2_of<S>(S::fma(S::load(from + i * pitch), scale, offset));
       return seen<kMasked>(row, start + i * S::kWidth, x, S::zero());
     };
     for (int page = 0; page < pages; ++page) {
@@ -129,7 +118,7 @@ class AmxSoftmax {
       sum = S::add(S::add(sum, lower), upper);
       _mm512_storeu_si512(shares(r, page), (__m512i)_mm512_cvtne2ps_pbh(upper, lower));
     }
-    const F fade = exp2_of(S::mul(S::sub(before, top), scale));
+    const F fade = exp2_of<S>(S::mul(S::sub(before, top), scale));
     S::store(totals_[r], S::fma(S::load(totals_[r]), fade, sum));
     for (int i = 0; i < column_tiles_; ++i) S::store(sums(r, i), S::mul(S::load(sums(r, i)), fade));
   }

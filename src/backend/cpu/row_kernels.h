@@ -137,11 +137,11 @@ struct RowLoops {
   }
 
   static float exp_terms(float* terms, const float* logits, int count, float scale, float largest) {
-    const F top = S::set1(largest), factor = S::set1(scale);
+    const F top = S::set1(largest), factor = S::set1(scale * kLog2E);
     F sum = S::zero();
     for_vectors<S>(count, [&](int i, int lanes) {
       const F value = S::sub(load_lanes<S>(logits + i, lanes), top);
-      const F term = S::first(lanes, exp_of<S>(S::mul(value, factor)), S::zero());
+      const F term = S::first(lanes, exp2_of<S>(S::mul(value, factor)), S::zero());
       if (terms) store_lanes<S>(terms + i, lanes, term);
       sum = S::add(sum, term);
     });

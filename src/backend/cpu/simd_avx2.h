@@ -38,14 +38,15 @@ struct Avx2Simd {
   static F fma(F a, F b, F c) { return _mm256_fmadd_ps(a, b, c); }
   static F max(F a, F b) { return _mm256_max_ps(a, b); }
   static F min(F a, F b) { return _mm256_min_ps(a, b); }
-  static F zero_below(F x, F key, F low) {
-    return _mm256_andnot_ps(_mm256_cmp_ps(key, low, _CMP_LT_OQ), x);
-  }
-  static F round(F x) { return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+  // x - floor(x)
+  static F fraction(F x) { return sub(x, _mm256_floor_ps(x)); }
+  // x * 2^floor(n), 0 where n < -126. REQUIRES n < 128.
   static F scale(F x, F n) {
-    const __m256i exponent =
-        _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(n), _mm256_set1_epi32(127)), 23);
-    return _mm256_mul_ps(x, _mm256_castsi256_ps(exponent));
+    const F low = set1(-126.0f);
+    const __m256i whole = _mm256_cvtps_epi32(_mm256_floor_ps(max(low, n)));
+    const __m256i exponent = _mm256_slli_epi32(_mm256_add_epi32(whole, _mm256_set1_epi32(127)), 23);
+    const F scaled = mul(x, _mm256_castsi256_ps(exponent));
+    return _mm256_andnot_ps(_mm256_cmp_ps(n, low, _CMP_LT_OQ), scaled);
   }
   static float sum(F x) {
     __m128 half = _mm_add_ps(_mm256_castps256_ps128(x), _mm256_extractf128_ps(x, 1));

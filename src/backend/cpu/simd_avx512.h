@@ -41,13 +41,12 @@ struct Avx512Simd {
   static F fma(F a, F b, F c) { return _mm512_fmadd_ps(a, b, c); }
   static F max(F a, F b) { return _mm512_max_ps(a, b); }
   static F min(F a, F b) { return _mm512_min_ps(a, b); }
-  static F zero_below(F x, F key, F low) {
-    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(key, low, _CMP_NLT_UQ), x);
+  // x - floor(x)
+  static F fraction(F x) { return _mm512_reduce_ps(x, _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC); }
+  // x * 2^floor(n), 0 where n < -126.
+  static F scale(F x, F n) {
+    return _mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(n, set1(-126.0f), _CMP_NLT_UQ), x, n);
   }
-  static F round(F x) {
-    return _mm512_roundscale_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-  }
-  static F scale(F x, F n) { return _mm512_scalef_ps(x, n); }
   static float sum(F x) { return _mm512_reduce_add_ps(x); }
   static float largest(F x) { return _mm512_reduce_max_ps(x); }
 

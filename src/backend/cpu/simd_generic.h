@@ -67,19 +67,21 @@ struct GenericSimd {
   static F min(F a, F b) {
     return map([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; });
   }
-  // x where x >= low, else 0.
-  static F zero_below(F x, F key, F low) {
-    return map([&](int i) { return key.v[i] < low.v[i] ? 0.0f : x.v[i]; });
-  }
-  // REQUIRES |x| < 2^22.
-  static F round(F x) {
+  static float floor_of(float x) {
     constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: what is left of x has no fraction
-    return map([&](int i) { return (x.v[i] + kShift) - kShift; });
+    const float near = (x + kShift) - kShift;
+    return near > x ? near - 1 : near;
   }
-  // x * 2^n for whole n in [-126, 127].
+  // x - floor(x). REQUIRES |x| < 2^22, or that it does not matter.
+  static F fraction(F x) {
+    return map([&](int i) { return x.v[i] - floor_of(x.v[i]); });
+  }
+  // x * 2^floor(n), 0 where n < -126. REQUIRES n < 128.
   static F scale(F x, F n) {
     return map([&](int i) {
-      const int exponent = static_cast<int>(n.v[i]) + 127;
+      if (n.v[i] < -126.0f) return 0.0f;
+      if (n.v[i] != n.v[i]) return n.v[i];
+      const int exponent = static_cast<int>(floor_of(n.v[i])) + 127;
       return x.v[i] * std::bit_cast<float>(static_cast<std::uint32_t>(exponent) << 23);
     });
   }

@@ -1,29 +1,35 @@
-// exp and what is made of it, over any of the vector types: relative error below 3e-7, the same
-// bits whatever lane a number stands in. exp is 0 below -87.3 and stops growing at 88.
+// exp and what is made of it, over any of the vector types: the same bits whatever lane a number
+// stands in. Numbers up to 88, or 127 for powers of two; below the smallest normal number it is 0.
 #pragma once
 
 namespace counterbeam {
 
+inline constexpr float kLog2E = 1.44269504f;
+
+// 2^x, relative error below 2e-7.
+template <typename S>
+inline typename S::F exp2_of(typename S::F x) {
+  const auto rest = S::fraction(x);
+  // Fitted to the least relative error on [0, 1).
+  auto p = S::set1(1.8671304e-03f);
+  p = S::fma(p, rest, S::set1(9.01703e-03f));
+  p = S::fma(p, rest, S::set1(5.5799913e-02f));
+  p = S::fma(p, rest, S::set1(2.4016444e-01f));
+  p = S::fma(p, rest, S::set1(6.931513e-01f));
+  p = S::fma(p, rest, S::set1(1.0f));
+  return S::scale(p, x);
+}
+
+// e^x, relative error below 2e-7 + 8e-8 |x|.
 template <typename S>
 inline typename S::F exp_of(typename S::F x) {
-  const auto low = S::set1(-87.3f);
-  const auto bounded = S::min(S::set1(88.0f), S::max(low, x));  // a NaN passes
-  const auto n = S::round(S::mul(bounded, S::set1(1.44269504f)));
-  auto r = S::fma(n, S::set1(-0.693359375f), bounded);  // ln(2) in two parts
-  r = S::fma(n, S::set1(2.12194440e-4f), r);
-  // 1 + r + r^2 P(r), P fitted to the least relative error on |r| <= ln(2) / 2.
-  auto p = S::set1(1.381453942e-03f);
-  p = S::fma(p, r, S::set1(8.368745446e-03f));
-  p = S::fma(p, r, S::set1(4.166838899e-02f));
-  p = S::fma(p, r, S::set1(1.666652113e-01f));
-  p = S::fma(p, r, S::set1(4.999999404e-01f));
-  p = S::add(S::fma(p, S::mul(r, r), r), S::set1(1.0f));
-  return S::zero_below(S::scale(p, n), x, low);
+  return exp2_of<S>(S::mul(x, S::set1(kLog2E)));
 }
 
 template <typename S>
 inline typename S::F sigmoid_of(typename S::F x) {
-  return S::inverse(S::add(S::set1(1.0f), exp_of<S>(S::sub(S::zero(), x))));
+  const auto bounded = S::min(S::set1(88.0f), S::sub(S::zero(), x));  // a NaN passes
+  return S::inverse(S::add(S::set1(1.0f), exp_of<S>(bounded)));
 }
 
 template <typename S>

@@ -1,0 +1,69 @@
+// exp as the kernels compute it, and what is made of it, on every path this machine can run.
+#include "backend/cpu/kernels.h"
+#include "cpu_support.h"
+
+namespace counterbeam {
+namespace {
+
+class CpuExp : public CpuPaths {
+ protected:
+  const Kernels& kernels() const {
+    switch (GetParam().isa) {
+      case Isa::Generic:
+        return generic_kernels();
+      case Isa::Avx2:
+        return avx2_kernels();
+      case Isa::Avx512:
+        return avx512_kernels();
+      case Isa::Avx512Bf16:
+        return avx512_bf16_kernels();
+      case Isa::Amx:
+        return amx_kernels();
+    }
+    return generic_kernels();
+  }
+  std::vector<float> exp_of(const std::vector<float>& x) const {
+    std::vector<float> terms(x.size());
+    kernels().exp_terms(terms.data(), x.data(), static_cast<int>(x.size()), 1.0f, 0.0f);
+    return terms;
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Paths, CpuExp, ::testing::ValuesIn(all_paths()), path_name);
+
+TEST_P(CpuExp, IsWithinItsBound) {
+  std::vector<float> x;
+  for (float value = -87.0f; value < 88.0f; value += 0.00371f) x.push_back(value);
+  for (const float value : {0.0f, -0.0f, 1e-30f, -1e-30f, 1.0f, -1.0f}) x.push_back(value);
+  const std::vector<float> got = exp_of(x);
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double expected = std::exp(double(x[i]));
+    ASSERT_NEAR(got[i] / expected, 1.0, 2e-7 + 8e-8 * std::abs(x[i])) << x[i];
+  }
+}
+
+TEST_P(CpuExp, EndsInZeroAndPassesNaNOn) {
+  const float never = -3.0e38f;
+  for (const float x : {-87.5f, -100.0f, -1e6f, never, -INFINITY})
+    EXPECT_EQ(exp_of({x})[0], 0) << x;
+  EXPECT_TRUE(std::isnan(exp_of({std::nanf("")})[0]));
+}
+
+TEST_P(CpuExp, ANumberHasTheSameBitsInEveryLane) {
+  for (int lane = 0; lane < 37; ++lane) {
+    std::vector<float> x(37, -0.5f);
+    x[std::size_t(lane)] = -1.2345f;
+    EXPECT_EQ(exp_of(x)[std::size_t(lane)], exp_of({-1.2345f})[0]) << lane;
+  }
+}
+
+TEST_P(CpuExp, SiluIsNothingFarBelowAndItselfFarAbove) {
+  const std::vector<float> gate = {-1e30f, -500.0f, -90.0f, 0.0f, 30.0f, 500.0f, 1e30f};
+  const std::vector<float> up(gate.size(), 1.0f);
+  std::vector<float> out(gate.size());
+  kernels().silu_mul(out.data(), gate.data(), up.data(), static_cast<int>(gate.size()));
+  for (int i = 0; i < 4; ++i) EXPECT_NEAR(out[std::size_t(i)], 0, 1e-6) << gate[std::size_t(i)];
+  for (std::size_t i = 4; i < gate.size(); ++i) EXPECT_FLOAT_EQ(out[i], gate[i]);
+}
+
+}  // namespace
+}  // namespace counterbeam
