@@ -7,21 +7,7 @@ namespace {
 
 class CpuExp : public CpuPaths {
  protected:
-  const Kernels& kernels() const {
-    switch (GetParam().isa) {
-      case Isa::Generic:
-        return generic_kernels();
-      case Isa::Avx2:
-        return avx2_kernels();
-      case Isa::Avx512:
-        return avx512_kernels();
-      case Isa::Avx512Bf16:
-        return avx512_bf16_kernels();
-      case Isa::Amx:
-        return amx_kernels();
-    }
-    return generic_kernels();
-  }
+  const Kernels& kernels() const { return kernels_for(GetParam().isa); }
   std::vector<float> exp_of(const std::vector<float>& x) const {
     std::vector<float> terms(x.size());
     kernels().exp_terms(terms.data(), x.data(), static_cast<int>(x.size()), 1.0f, 0.0f);

@@ -8,22 +8,6 @@
 namespace counterbeam {
 namespace {
 
-const Kernels& kernels_for(Isa isa) {
-  switch (isa) {
-    case Isa::Generic:
-      return generic_kernels();
-    case Isa::Avx2:
-      return avx2_kernels();
-    case Isa::Avx512:
-      return avx512_kernels();
-    case Isa::Avx512Bf16:
-      return avx512_bf16_kernels();
-    case Isa::Amx:
-      return amx_kernels();
-  }
-  return generic_kernels();
-}
-
 const CpuMatrix& cpu(const PackedMatrix& matrix) {
   return static_cast<const CpuMatrix&>(matrix);
 }

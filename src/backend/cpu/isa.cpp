@@ -6,6 +6,7 @@
 
 #include <cstdint>
 
+#include "backend/cpu/kernels.h"
 #include "base/error.h"
 
 namespace counterbeam {
@@ -117,6 +118,22 @@ Isa choose_isa(std::string_view name) {
     bad_input("there is no CPU path \"{}\"; this machine can run: {}", name, runnable_names());
   }
   return best;
+}
+
+const Kernels& kernels_for(Isa isa) {
+  switch (isa) {
+    case Isa::Generic:
+      return generic_kernels();
+    case Isa::Avx2:
+      return avx2_kernels();
+    case Isa::Avx512:
+      return avx512_kernels();
+    case Isa::Avx512Bf16:
+      return avx512_bf16_kernels();
+    case Isa::Amx:
+      return amx_kernels();
+  }
+  return generic_kernels();
 }
 
 }  // namespace counterbeam

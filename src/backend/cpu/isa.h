@@ -7,6 +7,8 @@
 
 namespace counterbeam {
 
+struct Kernels;
+
 enum class Isa { Generic, Avx2, Avx512, Avx512Bf16, Amx };
 
 inline constexpr Isa kAllIsas[] = {Isa::Generic, Isa::Avx2, Isa::Avx512, Isa::Avx512Bf16, Isa::Amx};
@@ -19,5 +21,7 @@ bool runs_here(Isa isa);
 // The path of that name, or the best of this machine for "". An unknown name, or a path the
 // machine cannot run, is an error.
 Isa choose_isa(std::string_view name);
+
+const Kernels& kernels_for(Isa isa);
 
 }  // namespace counterbeam
