@@ -209,8 +209,7 @@ CacheNeed bench_cache(const BenchSettings& settings) {
     parents = std::max(parents, rows);
     sequences = std::max(sequences, rows);
   }
-  // The last page is what the engine keeps free for every sequence at work.
-  const int grown = pages_for(std::max(settings.tokens, settings.block)) + 2;
+  const int grown = pages_for(std::max(settings.tokens, settings.block)) + 1;
   const int read = (settings.prompts + 1) * (pages_for(settings.context + settings.prefill) + 1);
   const int pages = parents * (pages_for(settings.context) + 1) + sequences * grown + read;
   return {pages, parents + sequences + settings.prompts + 4};

@@ -64,8 +64,9 @@ void Planner::admit(Unit& unit, const std::vector<Unit*>& units) {
 
 // Pages that those who are at work will ask for next.
 int Planner::headroom(const std::vector<Unit*>& units) const {
-  return static_cast<int>(
-      std::count_if(units.begin(), units.end(), [](const Unit* unit) { return unit->admitted; }));
+  return static_cast<int>(std::count_if(units.begin(), units.end(), [](const Unit* unit) {
+    return unit->admitted && !unit->trails();
+  }));
 }
 
 // Takes up what is cached of the lane's tokens. False: an older unit is computing a longer prefix

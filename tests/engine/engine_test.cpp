@@ -112,11 +112,12 @@ TEST_P(EngineTest, EveryWayOfFollowingGivesTheSameNumbers) {
 }
 
 // Four followers of 32 tokens are eight steps of 16 rows, where they do not read beside the draws.
+// The cache holds all sequences and a page more for each that draws.
 TEST_P(EngineTest, FollowersReadInPiecesWhileOthersDraw) {
   std::map<FollowerMode, std::int64_t> steps;
   std::map<FollowerMode, std::vector<Extension>> extensions;
   for (const FollowerMode mode : {FollowerMode::Block, FollowerMode::Pieces}) {
-    auto e = engine({.followers = mode, .step_rows = 16});
+    auto e = engine({.cache_size = {14, 12}, .followers = mode, .step_rows = 16});
     std::vector<std::vector<TokenId>> prompts;
     for (std::uint32_t i = 0; i < 6; ++i) prompts.push_back(some_tokens(7, i));
     Opened opened = e->open(prompts);
