@@ -8,11 +8,11 @@ namespace {
 using namespace testing;
 
 TEST(SimulatedDevice, AttentionInRandomSchedules) {
-  EXPECT_GE(run_schedules(tiny_attention(), 6, 10, "", 1, "cuda").dropped, 10);
+  EXPECT_GE(run_schedules(tiny_attention(), 6, 10, {.device = "cuda"}).dropped, 10);
 }
 
 TEST(SimulatedDevice, RecurrentLayersInRandomSchedules) {
-  EXPECT_GE(run_schedules(tiny_recurrent(), 6, 10, "", 1, "cuda").dropped, 10);
+  EXPECT_GE(run_schedules(tiny_recurrent(), 6, 10, {.device = "cuda"}).dropped, 10);
 }
 
 }  // namespace

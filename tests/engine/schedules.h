@@ -162,25 +162,26 @@ inline LocalOptions random_options(std::mt19937& random) {
   return options;
 }
 
-// Every request gives the bits that it gave alone.
+// Every request gives the bits that it gave alone. `on` says where.
 inline Tally run_schedules(const ModelConfig& config, int engines, int rounds,
-                           const std::string& isa, int threads, const std::string& device = "cpu") {
+                           const LocalOptions& on) {
   constexpr std::uint32_t kScripts = 24;
-  const auto with_isa = [&](LocalOptions options) {
-    options.isa = isa;
-    options.threads = threads;
-    options.device = device;
+  const auto there = [&](LocalOptions options) {
+    options.precision = on.precision;
+    options.isa = on.isa;
+    options.threads = on.threads;
+    options.device = on.device;
     return options;
   };
   std::vector<Trace> alone;
   for (std::uint32_t i = 0; i < kScripts; ++i) {
-    auto engine = tiny_engine(config, with_isa({}));
+    auto engine = tiny_engine(config, there({}));
     alone.push_back(Script(*engine, i).run());
   }
   Tally tally;
   std::mt19937 random(7);
   for (int e = 0; e < engines; ++e) {
-    auto engine = tiny_engine(config, with_isa(random_options(random)));
+    auto engine = tiny_engine(config, there(random_options(random)));
     for (int round = 0; round < rounds; ++round, ++tally.schedules) {
       std::vector<std::thread> clients;
       std::vector<std::uint32_t> numbers(2 + random() % 3);

@@ -1,29 +1,45 @@
 // Whatever runs beside it, a request gives the same bits, a thousand times (schedules.h).
 #include "engine/schedules.h"
 
+#include "backend/cpu_support.h"
+
 namespace counterbeam {
 namespace {
 
 using namespace testing;
 
-TEST(Schedules, AThousandRandomOnesGiveTheSameBitsAsEachRequestAlone) {
-  const Tally attention = run_schedules(tiny_attention(), 20, 25, "reference", 1);
-  const Tally recurrent = run_schedules(tiny_recurrent(), 20, 25, "reference", 1);
+void run_a_thousand(const LocalOptions& on) {
+  const Tally attention = run_schedules(tiny_attention(), 20, 25, on);
+  const Tally recurrent = run_schedules(tiny_recurrent(), 20, 25, on);
   EXPECT_EQ(attention.schedules + recurrent.schedules, 1000);
   // How often depends on how the threads meet; some 500 each in a usual run.
   EXPECT_GE(attention.dropped, 100);
   EXPECT_GE(recurrent.dropped, 100);
 }
 
-TEST(Schedules, TheGpuToo) {
-  if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
-  run_schedules(tiny_attention(), 6, 10, "", 1, "cuda");
-  run_schedules(tiny_recurrent(), 6, 10, "", 1, "cuda");
+TEST(Schedules, AThousandRandomOnesGiveTheSameBitsAsEachRequestAlone) {
+  run_a_thousand({.threads = 1, .isa = "reference"});
 }
 
-TEST(Schedules, TheCpuBackEndToo) {
-  run_schedules(tiny_attention(), 6, 10, "", 2);
-  run_schedules(tiny_recurrent(), 6, 10, "", 2);
+TEST(Schedules, AThousandOnTheBackEndThatUsersGet) {
+  const std::string isa(name_of(choose_isa("")));
+  run_a_thousand({.precision = Precision::Bf16, .threads = 2, .isa = isa});
+}
+
+TEST(Schedules, TheGpuToo) {
+  if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
+  run_schedules(tiny_attention(), 6, 10, {.device = "cuda"});
+  run_schedules(tiny_recurrent(), 6, 10, {.device = "cuda"});
+}
+
+class CpuSchedules : public CpuPaths {};
+INSTANTIATE_TEST_SUITE_P(Paths, CpuSchedules, ::testing::ValuesIn(all_paths()), path_name);
+
+TEST_P(CpuSchedules, GiveTheSameBits) {
+  const LocalOptions on{
+      .precision = GetParam().precision, .threads = 2, .isa = std::string(name_of(GetParam().isa))};
+  run_schedules(tiny_attention(), 6, 10, on);
+  run_schedules(tiny_recurrent(), 6, 10, on);
 }
 
 }  // namespace
