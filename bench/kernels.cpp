@@ -268,7 +268,8 @@ void bench_delta(Ops& ops, const Limits& limits) {
     const double time = best_seconds(5, [&] { ops.delta_net(out, in, *store, 0); });
     const double state = 16.0 * 128 * 128;
     const std::string what = fmt::format("{} x {} rows", sequences, rows);
-    line("delta net 16 x 128 x 128: " + what, time, sequences * state * 8, all * state * 7, limits);
+    const double bytes = sequences * state * 4 * ops.state_passes();
+    line("delta net 16 x 128 x 128: " + what, time, bytes, all * state * 7, limits);
     line("causal_conv: " + what, conv_time, 0, 0, limits);
   }
 }

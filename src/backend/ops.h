@@ -129,6 +129,8 @@ class Ops {
             std::int64_t{shape.conv_width - 1} * shape.conv_channels()) *
            4;
   }
+  // How often a state goes through memory with a token: read, and written.
+  virtual int state_passes() const { return 2; }
 
   // Weights. Parts are stacked along their first dimension, so that q, k, v are one product.
   virtual std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) = 0;

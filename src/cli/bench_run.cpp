@@ -32,7 +32,7 @@ struct Cost {
   double head_operations = 0;     // of the head, per row that needs it
   double context_bytes = 0;       // keys and values, per row and token of context
   double context_operations = 0;  // attention, per row and token of context
-  double state_bytes = 0;         // recurrent states, read and written
+  double state_bytes = 0;         // recurrent states, what is read and written for a token
 
   Cost(const LocalEngine& engine, int weight_bytes) {
     const ModelConfig& config = engine.config();
@@ -45,7 +45,7 @@ struct Cost {
     const LocalEngine::Memory memory = engine.memory();
     context_bytes = static_cast<double>(memory.page_bytes) / kPageTokens;
     context_operations = 4.0 * config.attention_layers() * config.heads * config.head_dim;
-    state_bytes = 2.0 * static_cast<double>(memory.state_bytes);
+    state_bytes = double(memory.state_passes) * static_cast<double>(memory.state_bytes);
   }
 };
 

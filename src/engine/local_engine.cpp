@@ -247,6 +247,7 @@ LocalEngine::Memory LocalEngine::memory() const {
   if (cache.shape().has_kv()) memory.page_bytes = sequences_->ops->page_bytes(cache.shape().kv);
   if (cache.shape().has_state()) {
     memory.state_bytes = sequences_->ops->state_bytes(cache.shape().state);
+    memory.state_passes = sequences_->ops->state_passes();
   }
   return memory;
 }

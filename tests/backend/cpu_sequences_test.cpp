@@ -1,4 +1,4 @@
-// Attention and the recurrent layers of the CPU back end: against the reference at odd shapes, and
+// Attention of the CPU back end: against the reference at odd shapes, and
 // bit for bit the same by prefill, by single tokens and by any cut between.
 #include "cpu_support.h"
 
@@ -109,71 +109,6 @@ TEST_P(CpuSequences, ManySequencesShareACopiedPage) {
   ops->store_kv(*store, 0, rows, rows);
   ops->attention(out, rows, *store, 0, 1, 0.125f, 0);
   EXPECT_TRUE(same_bits(row_of(out, 0), row_of(out, 1)));
-}
-
-struct DeltaCase {
-  int key_heads, value_heads, key_dim, value_dim, taps;
-};
-
-constexpr DeltaCase kDeltaCases[] = {{2, 4, 16, 32, 4}, {1, 1, 5, 7, 3}, {2, 2, 64, 48, 2}};
-
-// Convolution, then the delta rule, of two sequences of `tokens` cut every `step`.
-std::vector<float> recur(Ops& ops, const DeltaCase& shape, int tokens, int step) {
-  const StateShape states{
-      2, shape.key_heads, shape.value_heads, shape.key_dim, shape.value_dim, shape.taps};
-  const int channels = states.conv_channels(), outputs = shape.value_heads * shape.value_dim;
-  const auto store = ops.make_state_store(states, 3);
-  ops.clear_state(*store, StateId{1});
-  ops.clear_state(*store, StateId{2});
-  Numbers numbers(9);
-  const auto u = numbers.many(std::size_t(2 * tokens * channels));
-  const auto gates = numbers.many(std::size_t(2 * tokens * 2 * shape.value_heads));
-  const auto conv = upload(ops, numbers.many(std::size_t(channels * shape.taps)));
-  const auto a_log = upload(ops, numbers.many(std::size_t(shape.value_heads)));
-  const auto dt_bias = upload(ops, numbers.many(std::size_t(shape.value_heads)));
-  std::vector<float> results(std::size_t(2 * tokens * outputs));
-  for (int first = 0; first < tokens; first += step) {
-    const int rows = std::min(step, tokens - first);
-    TestBatch batch;
-    batch.add(first, rows, {}, StateId{1});
-    batch.add(first, rows, {}, StateId{2});
-    ops.begin(batch.batch());
-    Matrix x = ops.matrix(2 * rows, channels), g = ops.matrix(2 * rows, 2 * shape.value_heads);
-    const auto source = [&](int r) { return r / rows * tokens + first + r % rows; };
-    for (int r = 0; r < 2 * rows; ++r) {
-      std::copy_n(u.begin() + source(r) * channels, channels, row_of(x, r).begin());
-      std::copy_n(gates.begin() + source(r) * g.width, g.width, row_of(g, r).begin());
-    }
-    ops.causal_conv(x, x, *conv, *store, 1);  // in place
-    Matrix out = ops.matrix(2 * rows, outputs);
-    const int bytes = ops.activation_bytes();
-    ops.delta_net(
-        out,
-        {x, g.columns(0, shape.value_heads, bytes),
-         g.columns(shape.value_heads, shape.value_heads, bytes), a_log.get(), dt_bias.get()},
-        *store, 1);
-    for (int r = 0; r < 2 * rows; ++r)
-      std::copy_n(row_of(out, r).begin(), outputs, results.begin() + source(r) * outputs);
-    // A snapshot taken and put back changes nothing.
-    ops.copy_state(*store, StateId{1}, StateId{0});
-    ops.clear_state(*store, StateId{1});
-    ops.copy_state(*store, StateId{0}, StateId{1});
-  }
-  return results;
-}
-
-TEST_P(CpuSequences, DeltaNetMatchesTheReference) {
-  const auto ops = fast(), reference = make_reference_ops();
-  for (const DeltaCase& shape : kDeltaCases)
-    expect_near(recur(*ops, shape, 37, 37), recur(*reference, shape, 37, 5), 1e-5, "delta net");
-}
-
-TEST_P(CpuSequences, DeltaNetDoesNotDependOnTheCut) {
-  for (const DeltaCase& shape : kDeltaCases) {
-    const auto expected = recur(*fast(1), shape, 37, 37);
-    for (const int step : {1, 2, 5, 16, 20})
-      EXPECT_TRUE(same_bits(recur(*fast(3), shape, 37, step), expected)) << "step " << step;
-  }
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ std::int64_t CpuOps::page_bytes(const KvShape& shape) const {
 }
 
 std::int64_t CpuOps::state_bytes(const StateShape& shape) const {
-  return static_cast<std::int64_t>(CpuStates::slot_bytes(shape));
+  return static_cast<std::int64_t>(CpuStates::slot_bytes(shape, takes_chunks()));
 }
 
 std::unique_ptr<PackedMatrix> CpuOps::pack(std::span<const TensorView> parts) {

@@ -26,6 +26,7 @@ class CpuOps : public Ops {
   int cheap_rows() const override;
   std::int64_t page_bytes(const KvShape& shape) const override;
   std::int64_t state_bytes(const StateShape& shape) const override;
+  int state_passes() const override { return takes_chunks() ? 1 : 2; }  // written once in a chunk
 
   std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override;
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
@@ -70,6 +71,8 @@ class CpuOps : public Ops {
   const ProductKernels& product_kernels() const {
     return precision_ == Precision::F32 ? kernels_.f32 : kernels_.bf16;
   }
+  // The delta rule in chunks, where there is a kernel for it.
+  bool takes_chunks() const { return precision_ == Precision::Bf16 && kernels_.delta_chunks; }
   Product product_of(const PackedMatrix& weight) const;
   // Packs the inputs of a product; the result says where they are.
   Product prepare(Rows x, int rows, const PackedMatrix& weight);

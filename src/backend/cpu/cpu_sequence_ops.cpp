@@ -39,7 +39,7 @@ std::unique_ptr<StateStore> CpuOps::make_state_store(const StateShape& shape, in
     bad_input("a convolution of {} taps is too wide; this back end takes up to {}",
               shape.conv_width, kMaxTaps);
   }
-  return std::make_unique<CpuStates>(shape, slots);
+  return std::make_unique<CpuStates>(shape, slots, takes_chunks());
 }
 
 void CpuOps::copy_state(StateStore& store, StateId from, StateId to) {
@@ -143,13 +143,15 @@ void CpuOps::delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, 
   const int tasks = static_cast<int>(batch_.segments.size()) * shape.value_heads;
   const float* a_log = values_of(*in.a_log);
   const float* dt_bias = values_of(*in.dt_bias);
-  pool_.each(tasks, [&](int task, int worker) {
+  const auto run = takes_chunks() ? kernels_.delta_chunks : kernels_.delta;
+  const auto space = std::size_t(delta_scratch(shape.key_dim, shape.value_dim));
+  const auto advance = [&](int task, int worker) {
     const Segment& segment = batch_.segments[task / shape.value_heads];
     const int head = task % shape.value_heads;
     const int key_head = head / (shape.value_heads / shape.key_heads);
     const std::size_t tokens = std::size_t(segment.rows);
-    float* work = scratch(worker, 2 * tokens + std::size_t(delta_scratch(shape.key_dim)));
-    float* decay = work + delta_scratch(shape.key_dim);
+    float* work = scratch(worker, 2 * tokens + space);
+    float* decay = work + space;
     float* beta = decay + tokens;
     const float rate = std::exp(a_log[head]);
     for (int t = 0; t < segment.rows; ++t) {
@@ -168,9 +170,14 @@ void CpuOps::delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, 
     job.state = states.head(segment.state, layer, head);
     job.out = {rows_of(out).row(segment.first_row) + head * shape.value_dim, out.stride};
     job.tokens = segment.rows;
+    job.position = segment.position;
     job.key_dim = shape.key_dim;
     job.value_dim = shape.value_dim;
-    kernels_.delta(job, work);
+    run(job, work);
+  };
+  // Heads lie one behind the other; so does what a thread takes.
+  pool_.split(tasks, 1, [&](int begin, int end, int worker) {
+    for (int task = begin; task < end; ++task) advance(task, worker);
   });
 }
 

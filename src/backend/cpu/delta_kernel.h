@@ -19,17 +19,22 @@ struct DeltaLoops {
     float keys_product, decay, beta;
   };
 
-  // q and k of unit length (q times key_dim^-1/2 as well), into keys [key_dim][2]; their product.
+  // That make k of unit length, and q as well, times key_dim^-1/2.
+  static float key_scale(const float* k, int key_dim) {
+    return 1.0f / __builtin_sqrtf(RowLoops<S>::dot(k, k, key_dim) + 1e-6f);
+  }
+  static float query_scale(const float* q, int key_dim) {
+    return key_scale(q, key_dim) / __builtin_sqrtf(static_cast<float>(key_dim));
+  }
+
+  // q and k, scaled, into keys [key_dim][2]; their product.
   static float unit_keys(float* keys, const float* q, const float* k, int key_dim) {
-    const auto dot = RowLoops<S>::dot;
-    const float q_scale = 1.0f / __builtin_sqrtf(dot(q, q, key_dim) + 1e-6f) /
-                          __builtin_sqrtf(static_cast<float>(key_dim));
-    const float k_scale = 1.0f / __builtin_sqrtf(dot(k, k, key_dim) + 1e-6f);
+    const float q_scale = query_scale(q, key_dim), k_scale = key_scale(k, key_dim);
     for (int i = 0; i < key_dim; ++i) {
       keys[2 * i] = q[i] * q_scale;
       keys[2 * i + 1] = k[i] * k_scale;
     }
-    return dot(q, k, key_dim) * q_scale * k_scale;
+    return RowLoops<S>::dot(q, k, key_dim) * q_scale * k_scale;
   }
 
   // S^T k and S^T q of two vectors of columns, each in two parts: rows of S that are even, and odd.

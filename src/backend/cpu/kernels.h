@@ -114,13 +114,29 @@ struct DeltaHead {
   std::ptrdiff_t stride = 0;
   const float* decay = nullptr;  // [tokens] e^g
   const float* beta = nullptr;   // [tokens] after the sigmoid
-  float* state = nullptr;        // [value_dim / kStateColumns][key_dim][kStateColumns]
+  float* state = nullptr;        // [value_dim / kStateColumns][key_dim][kStateColumns], or a
+                                 // DeltaChunk
   Rows out;                      // [tokens, value_dim]
   int tokens = 0;
+  int position = 0;  // of the first one
   int key_dim = 0;
   int value_dim = 0;
 };
 inline constexpr int kStateColumns = 32;
+
+// What the state of a head holds where tokens are taken in chunks, and where, in floats: of the
+// tokens of the open chunk keys (bf16), updates and decays, and S of its beginning.
+inline constexpr int kDeltaChunk = 16;
+struct DeltaChunk {
+  int depth, width;
+  constexpr DeltaChunk(int key_dim, int value_dim)
+      : depth(round_up(key_dim, kDepthStep)), width(round_up(value_dim, kStateColumns)) {}
+  constexpr int keys() const { return 0; }
+  constexpr int updates() const { return keys() + kDeltaChunk / 2 * depth; }
+  constexpr int decays() const { return updates() + kDeltaChunk * width; }
+  constexpr int s() const { return decays() + kDeltaChunk; }
+  constexpr int floats() const { return s() + depth * width; }
+};
 
 // Of `count` logits: the largest, the sum of exp(scale * (logit - largest)), and whether all are
 // finite.
@@ -148,6 +164,7 @@ struct Kernels {
   void (*attention_bf16)(const AttentionJob& job, float* scratch);
   int attention_rows;  // tokens times query heads that are best taken together
   void (*delta)(const DeltaHead& head, float* scratch);
+  void (*delta_chunks)(const DeltaHead& head, float* scratch);  // in bf16, where there is one
 
   LogitBlock (*logit_block)(const float* logits, int count, float scale);
   // The sum of exp(scale * (logit - largest)), and the terms themselves.
@@ -160,8 +177,10 @@ inline constexpr int attention_scratch(int group, int width) {
   const int tiles = 136 * round_up(width, kPanel) + 9216;  // of AMX
   return vectors > tiles ? vectors : tiles;
 }
-inline constexpr int delta_scratch(int key_dim) {
-  return 16 * 2 * key_dim;
+inline constexpr int delta_scratch(int key_dim, int value_dim) {
+  const int vectors = 16 * 2 * key_dim;
+  const int tiles = 32 * round_up(key_dim, kDepthStep) + 48 * round_up(value_dim, kPanel) + 2560;
+  return vectors > tiles ? vectors : tiles;
 }
 
 const Kernels& generic_kernels();

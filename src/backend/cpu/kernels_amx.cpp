@@ -1,10 +1,12 @@
-// bf16 products and attention on AMX tiles; everything else is AVX-512 BF16. Rows are taken in
-// blocks of 16, padded with zeros. An element of a tile starts from the bias and what is to be
-// added to, and is summed over the depth in ascending order whatever the other rows are, also where
-// the sums are stored between two parts of the depth: one row gives the same bits as a thousand.
+// bf16 products, attention and the delta rule on AMX tiles; everything else is AVX-512 BF16. Rows
+// are taken in blocks of 16, padded with zeros. An element of a tile starts from the bias and what
+// is to be added to, and is summed over the depth in ascending order whatever the other rows are,
+// also where the sums are stored between two parts of the depth: one row gives the same bits as a
+// thousand.
 #include <utility>
 
 #include "backend/cpu/amx_attention.h"
+#include "backend/cpu/amx_delta.h"
 #include "backend/cpu/amx_tiles.h"
 #include "backend/cpu/kernel_table.h"
 #include "backend/cpu/simd_avx512.h"
@@ -343,6 +345,7 @@ constexpr Kernels table() {
   kernels.bf16 = {packed_bytes, pack, multiply};
   kernels.attention_bf16 = AmxAttention::run;
   kernels.attention_rows = AmxAttention::kRows;
+  kernels.delta_chunks = AmxDelta::run;
   return kernels;
 }
 

@@ -16,7 +16,8 @@ std::size_t conv_floats(const StateShape& shape) {
   return (kept + 15) / 16 * 16;
 }
 
-std::size_t head_floats(const StateShape& shape) {
+std::size_t head_floats(const StateShape& shape, bool chunks) {
+  if (chunks) return std::size_t(DeltaChunk(shape.key_dim, shape.value_dim).floats());
   return std::size_t(shape.key_dim) * std::size_t(round_up(shape.value_dim, kStateColumns));
 }
 
@@ -61,15 +62,17 @@ void CpuKv::put(int layer, PageId page, int slot, const float* k, const float* v
   }
 }
 
-std::size_t CpuStates::slot_bytes(const StateShape& shape) {
-  return (conv_floats(shape) + head_floats(shape) * std::size_t(shape.value_heads)) *
-         std::size_t(shape.layers) * sizeof(float);
+std::size_t CpuStates::slot_bytes(const StateShape& shape, bool chunks) {
+  const std::size_t heads = head_floats(shape, chunks) * std::size_t(shape.value_heads);
+  return (conv_floats(shape) + heads) * std::size_t(shape.layers) * sizeof(float);
 }
 
-CpuStates::CpuStates(const StateShape& shape, int slots)
+CpuStates::CpuStates(const StateShape& shape, int slots, bool chunks)
     : shape_(shape),
-      layer_floats_(conv_floats(shape) + head_floats(shape) * std::size_t(shape.value_heads)),
-      memory_(slot_bytes(shape) * std::size_t(slots)) {}
+      head_floats_(head_floats(shape, chunks)),
+      layer_floats_(conv_floats(shape) + head_floats_ * std::size_t(shape.value_heads)),
+      slot_bytes_(slot_bytes(shape, chunks)),
+      memory_(slot_bytes_ * std::size_t(slots)) {}
 
 float* CpuStates::conv(StateId slot, int layer) const {
   const std::size_t index = std::size_t(slot) * std::size_t(shape_.layers) + std::size_t(layer);
@@ -77,15 +80,15 @@ float* CpuStates::conv(StateId slot, int layer) const {
 }
 
 float* CpuStates::head(StateId slot, int layer, int value_head) const {
-  return conv(slot, layer) + conv_floats(shape_) + std::size_t(value_head) * head_floats(shape_);
+  return conv(slot, layer) + conv_floats(shape_) + std::size_t(value_head) * head_floats_;
 }
 
 void CpuStates::copy(StateId from, StateId to) {
-  std::memcpy(conv(to, 0), conv(from, 0), slot_bytes(shape_));
+  std::memcpy(conv(to, 0), conv(from, 0), slot_bytes_);
 }
 
 void CpuStates::clear(StateId slot) {
-  std::memset(conv(slot, 0), 0, slot_bytes(shape_));
+  std::memset(conv(slot, 0), 0, slot_bytes_);
 }
 
 }  // namespace counterbeam

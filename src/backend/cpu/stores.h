@@ -1,7 +1,8 @@
 // Keys, values and recurrent states in the layouts the kernels read (kernels.h).
 //   keys and values  [page][layer][head][keys | values], a panel of kPageTokens columns and
 //                    panels of kPanel columns; float32 or bf16
-//   states           [slot][layer][conv: taps - 1, channels | head][strip][key_dim][kStateColumns]
+//   states           [slot][layer][conv: taps - 1, channels | head][strip][key_dim][kStateColumns],
+//                    or of every head a DeltaChunk
 #pragma once
 
 #include "backend/cpu/kernels.h"
@@ -37,9 +38,9 @@ class CpuKv : public KvStore {
 
 class CpuStates : public StateStore {
  public:
-  CpuStates(const StateShape& shape, int slots);
+  CpuStates(const StateShape& shape, int slots, bool chunks);
 
-  static std::size_t slot_bytes(const StateShape& shape);
+  static std::size_t slot_bytes(const StateShape& shape, bool chunks);
 
   const StateShape& shape() const { return shape_; }
   // [conv_width - 1, channels], oldest first.
@@ -50,7 +51,7 @@ class CpuStates : public StateStore {
 
  private:
   StateShape shape_;
-  std::size_t layer_floats_;
+  std::size_t head_floats_, layer_floats_, slot_bytes_;
   Memory memory_;
 };
 
