@@ -168,12 +168,14 @@ double normalised_error(const std::vector<float>& got, const std::vector<float>&
   return error / square;
 }
 
+// Where a key lies between two bf16 numbers the kernel may round to the other one (4e-8); rounding
+// states to bf16 would give more than 1e-6.
 TEST_P(CpuDelta, KeepsToTheRuleOverManyTokens) {
   const auto ops = fast();
   for (const auto& [keys, values] : {std::pair{128, 128}, {48, 80}, {7, 3}}) {
     Recurrence sequence(*ops, keys, values, 400);
     EXPECT_LE(normalised_error(sequence.read(StateId{0}, 0, 400), sequence.by_the_rule(chunks())),
-              chunks() ? 1e-10 : 1e-12)
+              chunks() ? 1e-7 : 1e-12)
         << keys << " x " << values;
   }
 }
@@ -193,6 +195,13 @@ TEST_P(CpuDelta, ForksGoOnFromAnywhereInAChunk) {
           << fork << ", slot " << slot;
     }
   }
+}
+
+// The widest heads that a config may ask for.
+TEST_P(CpuDelta, StatesOfAnySizeAreCounted) {
+  const std::int64_t wide = 65536;
+  EXPECT_GE(fast()->state_bytes({1, 1, 1, int{wide}, int{wide}, 2}), wide * wide * 4);
+  EXPECT_GE(fast()->state_bytes({1, 1, 1, int{wide}, int{wide / 2}, 2}), wide * wide * 2);
 }
 
 TEST_P(CpuDelta, WhatIsNotFiniteShows) {

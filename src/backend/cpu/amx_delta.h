@@ -38,7 +38,8 @@ class AmxDelta {
   static constexpr int kHalf = kTileRows / 2;
   static constexpr int kGrown = kTileDepth * kStateColumns;
   static constexpr int kFromMemory = 16384;  // bytes that are asked for ahead
-  static_assert(kChunk == kTileRows && kStateColumns == kPanel);
+  static_assert(kChunk == kTileRows && kStateColumns == kPanel && kDepthStep == kTileDepth);
+  static_assert(delta_scratch(kTileDepth, kStateColumns) == 12 * kTileFloats + 2 * kGrown);
 
   AmxDelta(const DeltaHead& head, float* scratch)
       : head_(head),
@@ -127,7 +128,7 @@ class AmxDelta {
   // S^T k and S^T q of one strip.
   template <int kBlocks>
   void read(int strip) {
-    const auto* w = reinterpret_cast<const char*>(s_ + strip * steps_ * 4 * kTileFloats);
+    const auto* w = reinterpret_cast<const char*>(s_ + strip * strip_floats());
     zero_tile<0>();
     zero_tile<1>();
     zero_tile<2>();
@@ -168,7 +169,7 @@ class AmxDelta {
   // Likely the head behind this one is next: of its S what ask() has not come to.
   void ask_next(int strip) const {
     if (!cold_) return;
-    const auto* end = reinterpret_cast<const char*>(s_ + strips_ * steps_ * 4 * kTileFloats);
+    const auto* end = reinterpret_cast<const char*>(s_ + strips_ * strip_floats());
     const auto part = (s_ - head_.state) * 4 / strips_;
     for (int at = 0; at < part; at += 64)
       __builtin_prefetch(end + kFromMemory + strip * part + at, 0, 2);
@@ -228,13 +229,15 @@ class AmxDelta {
     since[kChunk] = 1.0f;
     for (int s = kChunk; s > 0; --s) since[s - 1] = since[s] * decays_[s - 1];
     for (int strip = 0; strip < strips_; ++strip) split_updates(strip, since + 1);
-    settled();
     const F decay = S::set1(since[0]);
     const int parts = strips_ * steps_;
     for (int part = 0; part <= parts; ++part) {
+      settled();
       if (part < parts) grow(part / steps_, part % steps_, grown_ + part % 2 * kGrown);
       settled();
-      if (part > 0) add(s_ + (part - 1) * 4 * kTileFloats, grown_ + (part - 1) % 2 * kGrown, decay);
+      if (part > 0)
+        add(s_ + std::ptrdiff_t{part - 1} * 4 * kTileFloats, grown_ + (part - 1) % 2 * kGrown,
+            decay);
     }
   }
 
@@ -298,13 +301,15 @@ class AmxDelta {
     }
   }
 
+  std::ptrdiff_t strip_floats() const { return std::ptrdiff_t{steps_} * 4 * kTileFloats; }
+
   const DeltaHead& head_;
   const int steps_, strips_;
   int queries_from_ = 0;
   bool cold_ = true;
   float* inputs_;        // [step][block][kTileRows][kTileDepth] bf16
   float* alike_;         // [row of the inputs][kChunk]
-  float* read_;          // [strip][kTileRows, or twice that][kStateColumns]
+  float* read_;          // [strip][2 * kTileRows][kStateColumns], of one block the first half
   float* turned_;        // [padded key_dim][2][kChunk] bf16
   float* split_;         // r u: [strip][upper, rest][kChunk / 2][kPanel][2] bf16
   float* grown_;         // [2][kTileDepth][kStateColumns]

@@ -1,5 +1,6 @@
-// The tile registers of AMX: eight tiles of 16 rows of 64 bytes. What vectors have written must be
-// settled() before it is loaded into a tile. Include only from files compiled for AMX.
+// The tile registers of AMX: eight tiles of 16 rows of 64 bytes. Between vectors and tiles that
+// touch the same memory, in either order, stands settled(). Include only from files compiled for
+// AMX.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // The tile instructions of AMX in software, with the products of AVX-512 BF16: tests of the tile
 // path on machines without it (COUNTERBEAM_EMULATED_TILES). A product adds pairs of inputs in
-// ascending order to each sum, as the instruction does. What tiles hold is lost with the release.
+// ascending order to each sum; the instruction may round otherwise. What tiles hold is lost with
+// the release.
 #pragma once
 
 #include <immintrin.h>

@@ -128,14 +128,14 @@ inline constexpr int kStateColumns = 32;
 // tokens of the open chunk keys (bf16), updates and decays, and S of its beginning.
 inline constexpr int kDeltaChunk = 16;
 struct DeltaChunk {
-  int depth, width;
+  std::ptrdiff_t depth, width;
   constexpr DeltaChunk(int key_dim, int value_dim)
       : depth(round_up(key_dim, kDepthStep)), width(round_up(value_dim, kStateColumns)) {}
-  constexpr int keys() const { return 0; }
-  constexpr int updates() const { return keys() + kDeltaChunk / 2 * depth; }
-  constexpr int decays() const { return updates() + kDeltaChunk * width; }
-  constexpr int s() const { return decays() + kDeltaChunk; }
-  constexpr int floats() const { return s() + depth * width; }
+  constexpr std::ptrdiff_t keys() const { return 0; }
+  constexpr std::ptrdiff_t updates() const { return keys() + kDeltaChunk / 2 * depth; }
+  constexpr std::ptrdiff_t decays() const { return updates() + kDeltaChunk * width; }
+  constexpr std::ptrdiff_t s() const { return decays() + kDeltaChunk; }
+  constexpr std::ptrdiff_t floats() const { return s() + depth * width; }
 };
 
 // Of `count` logits: the largest, the sum of exp(scale * (logit - largest)), and whether all are
@@ -177,10 +177,8 @@ inline constexpr int attention_scratch(int group, int width) {
   const int tiles = 136 * round_up(width, kPanel) + 9216;  // of AMX
   return vectors > tiles ? vectors : tiles;
 }
-inline constexpr int delta_scratch(int key_dim, int value_dim) {
-  const int vectors = 16 * 2 * key_dim;
-  const int tiles = 32 * round_up(key_dim, kDepthStep) + 48 * round_up(value_dim, kPanel) + 2560;
-  return vectors > tiles ? vectors : tiles;
+inline constexpr int delta_scratch(int key_dim, int value_dim) {  // vectors want 32 * key_dim
+  return 32 * round_up(key_dim, kDepthStep) + 48 * round_up(value_dim, kPanel) + 2560;
 }
 
 const Kernels& generic_kernels();
