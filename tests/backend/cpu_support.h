@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstring>
 #include <numeric>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,10 @@ struct Path {
   Isa isa = Isa::Generic;
   Precision precision = Precision::F32;
 };
+
+inline void PrintTo(const Path& path, std::ostream* out) {
+  *out << name_of(path.isa) << (path.precision == Precision::F32 ? " f32" : " bf16");
+}
 
 inline std::vector<Path> all_paths() {
   std::vector<Path> paths;
