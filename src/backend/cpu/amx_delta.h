@@ -8,8 +8,8 @@
 // call and written once in 16, by products. A token's numbers come from its own rows of tiles and
 // from those before it in ascending order: where calls cut a sequence changes no bit.
 //
-// q and k are rounded to bf16. S is kept, and r u multiplied, as the sum of two bf16 numbers each,
-// 16 bits of significand.
+// Where bf16 is multiplied, a number is the sum of two of them, upper and rest, 16 bits of
+// significand: q, k, S, which is kept so, and r u. The product of two rests is left out.
 #pragma once
 
 #include "backend/cpu/amx_tiles.h"
@@ -39,7 +39,7 @@ class AmxDelta {
   static constexpr int kGrown = kTileDepth * kStateColumns;
   static constexpr int kFromMemory = 16384;  // bytes that are asked for ahead
   static_assert(kChunk == kTileRows && kStateColumns == kPanel && kDepthStep == kTileDepth);
-  static_assert(delta_scratch(kTileDepth, kStateColumns) == 12 * kTileFloats + 2 * kGrown);
+  static_assert(delta_scratch(kTileDepth, kStateColumns) == 16 * kTileFloats + 2 * kGrown);
 
   AmxDelta(const DeltaHead& head, float* scratch)
       : head_(head),
@@ -50,10 +50,10 @@ class AmxDelta {
       scratch += floats;
       return at;
     };
-    inputs_ = part(2 * steps_ * kTileFloats);
+    inputs_ = part(4 * steps_ * kTileFloats);
     alike_ = part(2 * kTileFloats);
     read_ = part(4 * strips_ * kTileFloats);
-    turned_ = part(2 * steps_ * kTileFloats);
+    turned_ = part(4 * steps_ * kTileFloats);
     split_ = part(2 * strips_ * kTileFloats);
     grown_ = part(2 * kGrown);
     const DeltaChunk kept(head.key_dim, head.value_dim);
@@ -84,8 +84,9 @@ class AmxDelta {
     cold_ = false;
   }
 
-  // Rows of the inputs: k of token i at i, q at queries_from_ + i. What other rows hold does not
-  // matter, their sums are not looked at.
+  // Rows of the inputs: k of token i at i, q at queries_from_ + i, in the blocks of the upper bits
+  // and in those of the rest behind them. What other rows hold does not matter, their sums are not
+  // looked at.
   void pack(int i, int token, int place, int blocks) {
     const int width = head_.key_dim;
     const float* q = head_.q + token * head_.stride;
@@ -93,19 +94,28 @@ class AmxDelta {
     const F q_scale = S::set1(DeltaLoops<S>::query_scale(q, width));
     const F k_scale = S::set1(DeltaLoops<S>::key_scale(k, width));
     for (int step = 0; step < steps_; ++step) {
-      auto* tiles = reinterpret_cast<std::uint16_t*>(inputs_ + step * blocks * kTileFloats);
+      auto* tiles = reinterpret_cast<std::uint16_t*>(inputs_ + step * 2 * blocks * kTileFloats);
+      const int rest = blocks * kTileRows * kTileDepth;
       std::uint16_t* to_k = tiles + i * kTileDepth;
       std::uint16_t* to_q = tiles + (queries_from_ + i) * kTileDepth;
       for (int half = 0; half < kTileDepth; half += S::kWidth) {
         const int at = step * kTileDepth + half;
-        S::store_bf16(to_k + half, S::mul(S::load_part(k + at, width - at), k_scale));
-        S::store_bf16(to_q + half, S::mul(S::load_part(q + at, width - at), q_scale));
+        store(S::mul(S::load_part(k + at, width - at), k_scale), to_k + half, rest);
+        store(S::mul(S::load_part(q + at, width - at), q_scale), to_q + half, rest);
       }
-      const auto* pairs = reinterpret_cast<const std::uint32_t*>(to_k);
-      std::uint32_t* to = keys_ + step * kTileFloats + place;
-      for (int pair = 0; pair < kTileDepth / 2; ++pair) to[pair * kChunk] = pairs[pair];
+      keep_key(to_k, keys_ + step * kTileFloats + place);
+      keep_key(to_k + rest, keys_ + (steps_ + step) * kTileFloats + place);
     }
     decays_[place] = head_.decay[token];
+  }
+  static void store(F x, std::uint16_t* upper, int rest) {
+    const F near = S::round_bf16(x);
+    S::store_bf16(upper, near);
+    S::store_bf16(upper + rest, S::sub(x, near));
+  }
+  static void keep_key(const std::uint16_t* key, std::uint32_t* to) {
+    const auto* pairs = reinterpret_cast<const std::uint32_t*>(key);
+    for (int pair = 0; pair < kTileDepth / 2; ++pair) to[pair * kChunk] = pairs[pair];
   }
 
   // The products of keys and queries with the keys of the chunk.
@@ -114,12 +124,23 @@ class AmxDelta {
     zero_tile<0>();
     zero_tile<1>();
     for (int step = 0; step < steps_; ++step) {
-      const float* a = inputs_ + step * kBlocks * kTileFloats;
+      const float* a = inputs_ + step * 2 * kBlocks * kTileFloats;
       load_tile<6>(keys_ + step * kTileFloats, 64);
+      load_tile<7>(keys_ + (steps_ + step) * kTileFloats, 64);
       load_tile<4>(a, 64);
+      multiply_tiles<0, 4, 7>();
       multiply_tiles<0, 4, 6>();
-      if constexpr (kBlocks == 2) load_tile<5>(a + kTileFloats, 64);
-      if constexpr (kBlocks == 2) multiply_tiles<1, 5, 6>();
+      if constexpr (kBlocks == 2) {
+        load_tile<5>(a + kTileFloats, 64);
+        multiply_tiles<1, 5, 7>();
+        multiply_tiles<1, 5, 6>();
+      }
+      load_tile<4>(a + kBlocks * kTileFloats, 64);
+      multiply_tiles<0, 4, 6>();
+      if constexpr (kBlocks == 2) {
+        load_tile<5>(a + 3 * kTileFloats, 64);
+        multiply_tiles<1, 5, 6>();
+      }
     }
     store_tile<0>(alike_, 64);
     if constexpr (kBlocks == 2) store_tile<1>(alike_ + kTileFloats, 64);
@@ -133,28 +154,41 @@ class AmxDelta {
     zero_tile<1>();
     zero_tile<2>();
     zero_tile<3>();
-    for (int step = 0; step < steps_; ++step) {
-      const float* a = inputs_ + step * kBlocks * kTileFloats;
-      load_tile<4>(a, 64);
-      if constexpr (kBlocks == 2) load_tile<5>(a + kTileFloats, 64);
-      for (int part = 0; part < 2; ++part, w += kPanelStepBytes) {
-        load_tile<6>(w, kPanelStride);
-        ask(w, 0);
-        load_tile<7>(w + 64, kPanelStride);
-        ask(w, 1);
-        multiply_tiles<0, 4, 6>();
-        ask(w, 2);
-        multiply_tiles<1, 4, 7>();
-        ask(w, 3);
-        if constexpr (kBlocks == 2) multiply_tiles<2, 5, 6>();
-        if constexpr (kBlocks == 2) multiply_tiles<3, 5, 7>();
-      }
+    for (int step = 0; step < steps_; ++step, w += 2 * kPanelStepBytes) {
+      const float* a = inputs_ + step * 2 * kBlocks * kTileFloats;
+      load_inputs<kBlocks>(a);
+      multiply_panel<kBlocks>(w + kPanelStepBytes);
+      multiply_panel<kBlocks>(w);
+      load_inputs<kBlocks>(a + kBlocks * kTileFloats);
+      multiply_inputs<kBlocks>();
     }
     float* to = read_ + strip * 4 * kTileFloats;
     store_tile<0>(to, 4 * kStateColumns);
     store_tile<1>(to + 16, 4 * kStateColumns);
     if constexpr (kBlocks == 2) store_tile<2>(to + 2 * kTileFloats, 4 * kStateColumns);
     if constexpr (kBlocks == 2) store_tile<3>(to + 2 * kTileFloats + 16, 4 * kStateColumns);
+  }
+  template <int kBlocks>
+  static void load_inputs(const float* a) {
+    load_tile<4>(a, 64);
+    if constexpr (kBlocks == 2) load_tile<5>(a + kTileFloats, 64);
+  }
+  template <int kBlocks>
+  void multiply_panel(const char* w) {
+    load_tile<6>(w, kPanelStride);
+    ask(w, 0);
+    load_tile<7>(w + 64, kPanelStride);
+    ask(w, 1);
+    multiply_inputs<kBlocks>();
+    ask(w, 2);
+    ask(w, 3);
+  }
+  template <int kBlocks>
+  static void multiply_inputs() {
+    multiply_tiles<0, 4, 6>();
+    multiply_tiles<1, 4, 7>();
+    if constexpr (kBlocks == 2) multiply_tiles<2, 5, 6>();
+    if constexpr (kBlocks == 2) multiply_tiles<3, 5, 7>();
   }
 
   // The first chunk of a call finds S in memory, the others in the second-level cache.
@@ -262,16 +296,19 @@ class AmxDelta {
       load_tile<7>(split_ + strip * 2 * kTileFloats + 16, kPanelStride);
     }
     const float* keys = turned_ + step * 2 * kTileFloats;
-    outer<0, 1, 4>(to, keys);
-    outer<2, 3, 5>(to + 2 * kTileFloats, keys + kTileFloats);
+    outer<0, 1>(to, keys);
+    outer<2, 3>(to + 2 * kTileFloats, keys + kTileFloats);
   }
-  template <int kLeft, int kRight, int kKeys>
-  static void outer(float* to, const float* keys) {
+  template <int kLeft, int kRight>
+  void outer(float* to, const float* keys) const {
     zero_tile<kLeft>();
     zero_tile<kRight>();
-    load_tile<kKeys>(keys, 64);
-    multiply_tiles<kLeft, kKeys, 6>();
-    multiply_tiles<kRight, kKeys, 7>();
+    load_tile<4>(keys, 64);
+    load_tile<5>(keys + 2 * steps_ * kTileFloats, 64);
+    multiply_tiles<kLeft, 4, 6>();
+    multiply_tiles<kRight, 4, 7>();
+    multiply_tiles<kLeft, 5, 6>();
+    multiply_tiles<kRight, 5, 7>();
     store_tile<kLeft>(to, 4 * kStateColumns);
     store_tile<kRight>(to + 16, 4 * kStateColumns);
   }
@@ -294,7 +331,7 @@ class AmxDelta {
   // for the rest.
   void turn_keys() {
     auto* to = reinterpret_cast<__m256i*>(turned_);
-    for (int pair = 0; pair < steps_ * kTileRows; ++pair, to += 4) {
+    for (int pair = 0; pair < 2 * steps_ * kTileRows; ++pair, to += 4) {
       const __m512i two = _mm512_loadu_si512(keys_ + pair * kChunk);
       to[0] = to[1] = _mm512_cvtepi32_epi16(two);
       to[2] = to[3] = _mm512_cvtepi32_epi16(_mm512_srli_epi32(two, 16));
@@ -307,13 +344,13 @@ class AmxDelta {
   const int steps_, strips_;
   int queries_from_ = 0;
   bool cold_ = true;
-  float* inputs_;        // [step][block][kTileRows][kTileDepth] bf16
+  float* inputs_;        // [step][upper, rest][block][kTileRows][kTileDepth] bf16
   float* alike_;         // [row of the inputs][kChunk]
   float* read_;          // [strip][2 * kTileRows][kStateColumns], of one block the first half
-  float* turned_;        // [padded key_dim][2][kChunk] bf16
+  float* turned_;        // [upper, rest][padded key_dim][2][kChunk] bf16
   float* split_;         // r u: [strip][upper, rest][kChunk / 2][kPanel][2] bf16
   float* grown_;         // [2][kTileDepth][kStateColumns]
-  std::uint32_t* keys_;  // [step][kTileDepth / 2][kChunk][2] bf16
+  std::uint32_t* keys_;  // [upper, rest][step][kTileDepth / 2][kChunk][2] bf16
   float* updates_;       // [strip][kChunk][kStateColumns]
   float* decays_;        // [kChunk]
   float* s_;             // [strip][step][upper, rest][kTileDepth / 2][kStateColumns][2] bf16

@@ -125,14 +125,15 @@ struct DeltaHead {
 inline constexpr int kStateColumns = 32;
 
 // What the state of a head holds where tokens are taken in chunks, and where, in floats: of the
-// tokens of the open chunk keys (bf16), updates and decays, and S of its beginning.
+// tokens of the open chunk keys (two bf16 numbers each), updates and decays, and S of its
+// beginning.
 inline constexpr int kDeltaChunk = 16;
 struct DeltaChunk {
   std::ptrdiff_t depth, width;
   constexpr DeltaChunk(int key_dim, int value_dim)
       : depth(round_up(key_dim, kDepthStep)), width(round_up(value_dim, kStateColumns)) {}
   constexpr std::ptrdiff_t keys() const { return 0; }
-  constexpr std::ptrdiff_t updates() const { return keys() + kDeltaChunk / 2 * depth; }
+  constexpr std::ptrdiff_t updates() const { return keys() + kDeltaChunk * depth; }
   constexpr std::ptrdiff_t decays() const { return updates() + kDeltaChunk * width; }
   constexpr std::ptrdiff_t s() const { return decays() + kDeltaChunk; }
   constexpr std::ptrdiff_t floats() const { return s() + depth * width; }
@@ -178,7 +179,7 @@ inline constexpr int attention_scratch(int group, int width) {
   return vectors > tiles ? vectors : tiles;
 }
 inline constexpr int delta_scratch(int key_dim, int value_dim) {  // vectors want 32 * key_dim
-  return 32 * round_up(key_dim, kDepthStep) + 48 * round_up(value_dim, kPanel) + 2560;
+  return 64 * round_up(key_dim, kDepthStep) + 48 * round_up(value_dim, kPanel) + 2560;
 }
 
 const Kernels& generic_kernels();
