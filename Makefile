@@ -5,7 +5,7 @@ SECONDS ?= 20
 ASAN_TESTS ?= base tensor text backend cache model engine search theory eval cli
 TSAN_TESTS ?= base cache engine search eval
 # Minutes under a sanitizer, and about numbers or whole programs: make test runs them.
-SANITIZED ?= -*ShippedModel*:Parity*:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
+SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu fuzz-smoke bench format check-format clean

@@ -37,6 +37,26 @@ TEST_P(CpuProducts, MatchTheReferenceAtOddSizes) {
   }
 }
 
+// What bf16 does not hold is rounded to the nearest, even where in doubt.
+TEST_P(CpuProducts, RoundTheirInputsToTheNearest) {
+  const auto ops = fast(), reference = make_reference_ops();
+  Numbers numbers(3);
+  const int rows = 5, in = 96, out = 40;
+  const auto weights = numbers.many(out * in);
+  auto inputs = numbers.many(rows * in), rounded = inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i] *= 1.2345f;
+    rounded[i] = bf16() ? from_bf16(to_bf16(inputs[i])) : inputs[i];
+  }
+  begin_rows(*ops, rows);
+  begin_rows(*reference, rows);
+  const Matrix got = ops->matrix(rows, out), expected = reference->matrix(rows, out);
+  ops->matmul(got, put(*ops, inputs, rows, in), *pack(*ops, weights, out, in), nullptr);
+  reference->matmul(expected, put(*reference, rounded, rows, in),
+                    *pack(*reference, weights, out, in), nullptr);
+  expect_near(get(got), get(expected), 2e-5, "matmul");
+}
+
 TEST_P(CpuProducts, WriteNothingBesideTheirColumns) {
   const auto ops = fast();
   Numbers numbers(2);
@@ -87,7 +107,7 @@ TEST_P(CpuProducts, RowsDoNotDependOnTheBatch) {
 // So many and so long that the inputs of all rows do not stay in a cache.
 TEST_P(CpuProducts, ManyLongRowsAreSummedAsOneIs) {
   Numbers numbers(7);
-  const int rows = 567, in = 1700, out = 75;
+  const int rows = 567, in = 3500, out = 75;
   auto inputs = numbers.many(std::size_t(rows) * in);
   for (float& x : inputs) x *= 1.2345f;
   const auto ops = fast();

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <thread>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -122,6 +124,34 @@ TEST_F(LoadingTest, NaNInTheWeightsFailsTheRequestAndNotTheEngine) {
     }
     EXPECT_EQ(sequence.length(), 3);
     EXPECT_EQ(engine->counters().non_finite, 1);
+  }
+}
+
+TEST_F(LoadingTest, ANaNFailsItsOwnCallAlone) {
+  std::string text = kConfig;
+  text.replace(text.find("\"tie_word_embeddings\": true"), 27, "\"tie_word_embeddings\": false");
+  write_file(folder_ / "config.json", text);
+  tensors_.emplace_back("lm_head.weight", tensor("model.embed_tokens.weight").copy());
+  tensor("model.embed_tokens.weight").values<float>()[7 * 16] = NAN;
+  const auto clean = some_tokens(70, 3, 7), tokens = some_tokens(40, 4, 7);
+  for (const char* isa : {"reference", ""}) {
+    auto engine = load({.isa = isa, .step_rows = 8});
+    const Sequence parent = open_one(*engine, clean);
+    Sequence alone = parent.fork();
+    const auto scores = score_one(*engine, alone, tokens);
+    std::atomic<bool> done = false;
+    std::thread healthy([&] {
+      while (!done) {
+        Sequence sequence = parent.fork();
+        EXPECT_EQ(score_one(*engine, sequence, tokens), scores) << isa;
+      }
+    });
+    for (int i = 0; i < 20; ++i) {
+      Sequence sick = open_one(*engine, {1, 2, 3});
+      EXPECT_THROW(score_one(*engine, sick, {7, 7, 7}), Error) << isa;
+    }
+    done = true;
+    healthy.join();
   }
 }
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "backend/cpu/isa.h"
+#include "backend/cpu_support.h"
 #include "model/runner.h"
 #include "support/shared_folder.h"
 
@@ -126,16 +126,8 @@ TEST(Parity, TheGpuMatchesTransformersWithinBf16) {
   }
 }
 
-TEST(Parity, EveryCpuPathMatchesTransformers) {
-  CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
-  for (const Isa isa : kAllIsas) {
-    if (!runs_here(isa)) continue;
-    for (const fs::path& folder : parity_folders(true)) {
-      SCOPED_TRACE(folder.filename().string() + " " + std::string(name_of(isa)));
-      expect_parity_of_folder(folder, make_cpu_ops(Precision::F32, 2, std::string(name_of(isa))));
-    }
-  }
-}
+class CpuParity : public CpuPaths {};
+INSTANTIATE_TEST_SUITE_P(Paths, CpuParity, ::testing::ValuesIn(all_paths()), path_name);
 
 // The distance from a positive number to the next bfloat16 above it.
 float bf16_ulp(float x) {
@@ -186,18 +178,19 @@ void expect_bf16_close(const Logits& ours, const Logits& reference, const std::s
   EXPECT_LE(error / power, 1e-3) << what;
 }
 
-TEST(Parity, Bf16ChangesTheLikeliestTokenOnlyNearTies) {
+// Float32 matches transformers; bf16 changes the likeliest token only near ties.
+TEST_P(CpuParity, HoldsWhicheverWaySequencesAreCut) {
   CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
-  for (const Isa isa : kAllIsas) {
-    if (!runs_here(isa)) continue;
-    for (const fs::path& folder : parity_folders(false)) {
-      SCOPED_TRACE(folder.filename().string() + " " + std::string(name_of(isa)));
-      Runner runner =
-          load_runner(folder, make_cpu_ops(Precision::Bf16, 2, std::string(name_of(isa))));
-      Runner reference = load_rounded(folder, make_reference_ops());
-      for (const Case& one : cases_of(folder)) {
-        expect_bf16_close(same_by_every_way(runner, one), by_prefill(reference, one.ids), one.name);
-      }
+  for (const fs::path& folder : parity_folders(!bf16())) {
+    SCOPED_TRACE(folder.filename().string());
+    if (!bf16()) {
+      expect_parity_of_folder(folder, fast());
+      continue;
+    }
+    Runner runner = load_runner(folder, fast());
+    Runner reference = load_rounded(folder, make_reference_ops());
+    for (const Case& one : cases_of(folder)) {
+      expect_bf16_close(same_by_every_way(runner, one), by_prefill(reference, one.ids), one.name);
     }
   }
 }

@@ -201,7 +201,7 @@ TEST(BestOfN, RanksFullSamplesOnceByScore) {
   }
 }
 
-TEST(SelfConsistency, MajorityWinsAndTiesGoToTheBetterSample) {
+TEST(SelfConsistency, MajorityWins) {
   const ToyModel model = ToyModel::random(3, 2, 5, 1.0);
   ToyEngine engine(model, {});
   const Prompts prompts = engine.prompts(false);
@@ -219,6 +219,19 @@ TEST(SelfConsistency, MajorityWinsAndTiesGoToTheBetterSample) {
     if (answer.tokens[0] == result.answer().tokens[0]) {
       EXPECT_LE(answer.score, result.answer().score);
     }
+}
+
+TEST(SelfConsistency, TiesGoToTheBetterSample) {
+  const ToyModel model = ToyModel::random(3, 2, 5, 1.0);
+  ToyEngine engine(model, {});
+  const Prompts prompts = engine.prompts(false);
+  int ballots = 0;
+  SearchHooks hooks;
+  hooks.vote = [&](const std::vector<TokenId>&) { return std::to_string(++ballots); };
+  const auto result = run_search({engine, prompts, 5, 0, nullptr},
+                                 parse_method("self-consistency:beams=31"), hooks);
+  ASSERT_EQ(result.pool.size(), 31u);
+  for (const Candidate& answer : result.pool) EXPECT_LE(answer.score, result.answer().score);
 }
 
 }  // namespace
