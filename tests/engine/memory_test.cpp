@@ -128,22 +128,26 @@ TEST_P(MemoryTest, ALongPromptDoesNotHoldUpOthers) {
   wide.max_positions = 3000;
   auto engine = tiny_engine(
       wide, {.cache_size = {200, 20}, .step_rows = 64, .rows_beside_draws = 8, .kept_prefixes = 0});
-  Sequence quick = open_one(*engine, some_tokens(5, 1));
-  std::atomic<bool> long_done = false;
-  std::atomic<bool> started = false;
-  std::thread reader([&] {
-    started = true;
-    open_one(*engine, some_tokens(2500, 2));
-    long_done = true;
+  const Sequence quick = open_one(*engine, some_tokens(5, 1));
+  const auto prompt = some_tokens(801, 2);
+  std::atomic<bool> read = false;
+  std::thread drawer([&] {
+    while (!read) {
+      Sequence fork = quick.fork();
+      extend_one(*engine, {.sequence = &fork, .max_tokens = 200});
+    }
   });
-  while (!started) std::this_thread::yield();
-  int finished_first = 0;
-  for (int i = 0; i < 20 && !long_done; ++i) {
-    extend_one(*engine, {.sequence = &quick, .max_tokens = 4});
-    finished_first += !long_done;
-  }
-  reader.join();
-  EXPECT_GE(finished_first, 3);
+  while (engine->counters().steps < 10) std::this_thread::yield();
+  const EngineCounters before = engine->counters();
+  open_one(*engine, prompt);
+  const EngineCounters after = engine->counters();
+  read = true;
+  drawer.join();
+  // 8 rows at a time beside the draws, but for a few steps between two calls of the drawer; at 64
+  // rows it would be 13 steps.
+  const std::int64_t steps = after.steps - before.steps;
+  EXPECT_GE(steps, 50);
+  EXPECT_GE(after.rows - before.rows, 800 + steps / 2);
 }
 
 TEST_P(MemoryTest, AForkTakesMicroseconds) {
