@@ -46,6 +46,14 @@ class LoadingTest : public ::testing::Test {
     throw std::runtime_error("no tensor " + name);
   }
 
+  // A head of its own, so that only sequences with a token in them see that token's embedding.
+  void untie() {
+    std::string text = kConfig;
+    text.replace(text.find("\"tie_word_embeddings\": true"), 27, "\"tie_word_embeddings\": false");
+    write_file(folder_ / "config.json", text);
+    tensors_.emplace_back("lm_head.weight", tensor("model.embed_tokens.weight").copy());
+  }
+
   std::unique_ptr<LocalEngine> load(const LocalOptions& options = {}) {
     std::vector<NamedTensor> named;
     for (const auto& [name, value] : tensors_) named.push_back({name, value.view()});
@@ -128,10 +136,7 @@ TEST_F(LoadingTest, NaNInTheWeightsFailsTheRequestAndNotTheEngine) {
 }
 
 TEST_F(LoadingTest, ANaNFailsItsOwnCallAlone) {
-  std::string text = kConfig;
-  text.replace(text.find("\"tie_word_embeddings\": true"), 27, "\"tie_word_embeddings\": false");
-  write_file(folder_ / "config.json", text);
-  tensors_.emplace_back("lm_head.weight", tensor("model.embed_tokens.weight").copy());
+  untie();
   tensor("model.embed_tokens.weight").values<float>()[7 * 16] = NAN;
   const auto clean = some_tokens(70, 3, 7), tokens = some_tokens(40, 4, 7);
   for (const char* isa : {"reference", ""}) {
@@ -156,11 +161,7 @@ TEST_F(LoadingTest, ANaNFailsItsOwnCallAlone) {
 }
 
 TEST_F(LoadingTest, WhatANaNLeftInThePagesHarmsNobody) {
-  // Untied, so that only sequences with token 7 in them see the NaN.
-  std::string text = kConfig;
-  text.replace(text.find("\"tie_word_embeddings\": true"), 27, "\"tie_word_embeddings\": false");
-  write_file(folder_ / "config.json", text);
-  tensors_.emplace_back("lm_head.weight", tensor("model.embed_tokens.weight").copy());
+  untie();
   const auto clean = some_tokens(70, 3, 7), tokens = some_tokens(40, 4, 7);
   for (const char* isa : {"reference", ""}) {
     tensor("model.embed_tokens.weight").values<float>()[7 * 16] = 0;

@@ -9,7 +9,8 @@
 // from those before it in ascending order: where calls cut a sequence changes no bit.
 //
 // Where bf16 is multiplied, a number is the sum of two of them, upper and rest, 16 bits of
-// significand: q, k, S, which is kept so, and r u. The product of two rests is left out.
+// significand: q, k, S, which is kept so, and r u. The product of two rests is left out, but for
+// the update of S, where it costs nothing.
 #pragma once
 
 #include "backend/cpu/amx_tiles.h"

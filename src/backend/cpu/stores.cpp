@@ -71,8 +71,7 @@ CpuStates::CpuStates(const StateShape& shape, int slots, bool chunks)
     : shape_(shape),
       head_floats_(head_floats(shape, chunks)),
       layer_floats_(conv_floats(shape) + head_floats_ * std::size_t(shape.value_heads)),
-      slot_bytes_(slot_bytes(shape, chunks)),
-      memory_(slot_bytes_ * std::size_t(slots)) {}
+      memory_(slot_bytes() * std::size_t(slots)) {}
 
 float* CpuStates::conv(StateId slot, int layer) const {
   const std::size_t index = std::size_t(slot) * std::size_t(shape_.layers) + std::size_t(layer);
@@ -84,11 +83,11 @@ float* CpuStates::head(StateId slot, int layer, int value_head) const {
 }
 
 void CpuStates::copy(StateId from, StateId to) {
-  std::memcpy(conv(to, 0), conv(from, 0), slot_bytes_);
+  std::memcpy(conv(to, 0), conv(from, 0), slot_bytes());
 }
 
 void CpuStates::clear(StateId slot) {
-  std::memset(conv(slot, 0), 0, slot_bytes_);
+  std::memset(conv(slot, 0), 0, slot_bytes());
 }
 
 }  // namespace counterbeam

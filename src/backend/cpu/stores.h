@@ -50,8 +50,12 @@ class CpuStates : public StateStore {
   void clear(StateId slot);
 
  private:
+  std::size_t slot_bytes() const {
+    return layer_floats_ * std::size_t(shape_.layers) * sizeof(float);
+  }
+
   StateShape shape_;
-  std::size_t head_floats_, layer_floats_, slot_bytes_;
+  std::size_t head_floats_, layer_floats_;
   Memory memory_;
 };
 
