@@ -1,5 +1,6 @@
 #include "base/log.h"
 
+#include "base/output.h"
 #include "base/terminal.h"
 
 namespace counterbeam {
@@ -7,8 +8,9 @@ namespace counterbeam {
 void Log::line(std::string_view kind, std::string_view text) {
   const std::lock_guard lock(mutex_);
   // On a terminal a progress bar may stand on this line.
-  fmt::print(out_, "{}counterbeam: {}{}\n", terminal_of(out_).live ? "\r\x1b[K" : "", kind, text);
-  std::fflush(out_);
+  write_message(
+      fmt::format("{}counterbeam: {}{}\n", terminal_of(out_).live ? "\r\x1b[K" : "", kind, text),
+      out_);
 }
 
 }  // namespace counterbeam

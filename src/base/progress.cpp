@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/output.h"
 #include "base/terminal.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -48,8 +49,7 @@ Progress::Progress(std::string label, std::int64_t total, bool quiet, std::FILE*
 
 Progress::~Progress() {
   if (drawn_ == Clock::time_point{}) return;
-  fmt::print(out_, "\r\x1b[K");
-  std::fflush(out_);
+  write_message("\r\x1b[K", out_);
 }
 
 void Progress::add(std::int64_t count) {
@@ -74,9 +74,9 @@ void Progress::draw(Clock::time_point now) {
   if (!live_ || now - drawn_ < kBetweenDraws) return;
   drawn_ = now;
   const double seconds = std::chrono::duration<double>(now - start_).count();
-  fmt::print(out_, "\r{}\x1b[K",
-             progress_line(label_, done_, total_, seconds, note_, terminal_of(out_).width));
-  std::fflush(out_);
+  write_message(fmt::format("\r{}\x1b[K", progress_line(label_, done_, total_, seconds, note_,
+                                                        terminal_of(out_).width)),
+                out_);
 }
 
 }  // namespace counterbeam

@@ -1,0 +1,37 @@
+// The two streams of a program. Results go to standard output and must arrive: a full disk or a
+// closed stream is an Error. Messages go to standard error and may be lost: a program whose
+// messages cannot be written goes on.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <string_view>
+#include <utility>
+
+namespace counterbeam {
+
+// Throws Failed with the system's reason when standard output does not take the text. Output is
+// buffered: call flush_results before the end of the program, or where a reader waits for it.
+void write_result(std::string_view text);
+void flush_results();
+
+template <typename... Args>
+void print_result(fmt::format_string<Args...> format, Args&&... args) {
+  write_result(fmt::vformat(format, fmt::make_format_args(args...)));
+}
+
+// Written and flushed at once; a failure is ignored.
+void write_message(std::string_view text, std::FILE* stream = stderr) noexcept;
+
+template <typename... Args>
+void print_message(fmt::format_string<Args...> format, Args&&... args) {
+  write_message(fmt::vformat(format, fmt::make_format_args(args...)));
+}
+
+// Occupies those of the file descriptors 0, 1 and 2 that the caller of the program closed, such
+// that reading or writing them fails. Otherwise the next file that is opened would take the number
+// and results would be written into it. Call it first in main.
+void occupy_closed_streams();
+
+}  // namespace counterbeam
