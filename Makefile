@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SECONDS ?= 20
 # The programs run under ASan and UBSan, and those with threads under TSan.
-ASAN_TESTS ?= base tensor text backend cache model engine search theory eval cli
+ASAN_TESTS ?= base tensor text grade backend cache model engine search theory eval cli
 TSAN_TESTS ?= base cache engine search eval
 # Minutes under a sanitizer, and about numbers or whole programs: make test runs them.
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*

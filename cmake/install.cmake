@@ -11,7 +11,7 @@ target_include_directories(counterbeam_library INTERFACE
 target_compile_features(counterbeam_library INTERFACE cxx_std_20)
 
 install(TARGETS counterbeam RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-install(TARGETS counterbeam_library counterbeam_base counterbeam_tensor counterbeam_text
+install(TARGETS counterbeam_library counterbeam_base counterbeam_tensor counterbeam_text counterbeam_grade
                 counterbeam_backend counterbeam_cache counterbeam_model counterbeam_engine
                 counterbeam_search
         EXPORT counterbeam_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

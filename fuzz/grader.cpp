@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/error.h"
-#include "eval/extract.h"
-#include "eval/grade/grade.h"
+#include "grade/extract.h"
+#include "grade/grade.h"
 
 using namespace counterbeam;
 

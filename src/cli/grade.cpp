@@ -1,5 +1,5 @@
 // counterbeam grade: judges answers against references, one pair or a line of JSON each.
-#include "eval/grade/grade.h"
+#include "grade/grade.h"
 
 #include <fmt/format.h>
 
@@ -18,7 +18,7 @@
 #include "base/quote.h"
 #include "cli/command.h"
 #include "eval/code_judge.h"
-#include "eval/extract.h"
+#include "grade/extract.h"
 
 namespace counterbeam::cli {
 namespace {

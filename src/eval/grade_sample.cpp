@@ -1,8 +1,8 @@
 // Judges an answer as its task asks.
 #include "base/error.h"
-#include "eval/extract.h"
-#include "eval/grade/grade.h"
 #include "eval/run.h"
+#include "grade/extract.h"
+#include "grade/grade.h"
 
 namespace counterbeam {
 

@@ -1,7 +1,7 @@
 #include "eval/vote.h"
 
 #include "base/error.h"
-#include "eval/extract.h"
+#include "grade/extract.h"
 
 namespace counterbeam {
 

@@ -1,0 +1,27 @@
+#include "grade/grade.h"
+
+#include "grade/compare.h"
+#include "grade/extract.h"
+#include "grade/strict.h"
+
+namespace counterbeam {
+
+Verdict grade_math(std::string_view gold, std::string_view pred) {
+  const MathAnswer reference = extract_gold(gold), answer = extract_math(pred);
+  Verdict verdict;
+  verdict.extracted = answer.text;
+  if (reference.source == AnswerSource::None || answer.source == AnswerSource::None) return verdict;
+  verdict.equal = grade::same_answer(reference.text, answer.text);
+  verdict.strict = grade::strict_equal(reference.last_box, answer.last_box);
+  return verdict;
+}
+
+Verdict grade_choice(std::string_view gold, std::string_view pred) {
+  const auto reference = extract_choice(gold), answer = extract_choice(pred);
+  Verdict verdict;
+  if (answer) verdict.extracted = *answer;
+  verdict.equal = verdict.strict = reference && answer && *reference == *answer;
+  return verdict;
+}
+
+}  // namespace counterbeam
