@@ -88,11 +88,32 @@ struct ScoreRequest {
   std::span<const TokenId> tokens{};
 };
 
+// What a search may assume of an engine beyond the calls themselves. An engine over somebody else's
+// server says false where that server cannot; a search that needs the ability then refuses with an
+// error, or takes another way. LocalEngine and ToyEngine can do everything.
+struct EngineAbilities {
+  // The same distribution and the same DrawKey give the same token, whatever else runs. False:
+  // the key is at most a seed, so a run cannot be repeated exactly.
+  bool keyed_draws = true;
+  // fork() shares the cached prefix and costs microseconds. False: a fork is a copy of the tokens,
+  // and its prefix may have to be computed again.
+  bool cheap_forks = true;
+  // Log-probabilities of given tokens: followers and score(). False: only tokens that the engine
+  // has drawn itself have log-probabilities, so there is no contrast and no reranking.
+  bool given_logprobs = true;
+  // Extension::drawn_logprobs are those of the distribution after temperature, top-k, top-p and
+  // min-p. False: they are only known where nothing was reshaped, and equal Extension::logprobs.
+  bool drawn_logprobs = true;
+  // ExtendRequest::mix, and plausibility with it.
+  bool mixtures = true;
+};
+
 struct EngineInfo {
   std::string description;  // model and back end, for people
   int vocab_size = 0;
   std::int64_t max_length = 0;  // prompt and answer together
   std::vector<TokenId> eos;     // ends an answer
+  EngineAbilities abilities;
 };
 
 class Engine {
@@ -113,6 +134,10 @@ class Engine {
   // Log-probabilities (temperature 1) of the given tokens, [request][token].
   virtual std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
                                                 const Cancellation* cancellation = nullptr) = 0;
+
+  // Tokens drawn by extend() so far, over all calls, those in flight included. Never falls, even
+  // where a call fails. Any thread may ask at any time: it is for live views, and does not block.
+  virtual std::int64_t tokens_drawn() const = 0;
 };
 
 }  // namespace counterbeam

@@ -56,6 +56,8 @@ class LocalEngine : public Engine {
   std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
                                         const Cancellation* cancellation = nullptr) override;
 
+  std::int64_t tokens_drawn() const override { return scheduler_->tokens_drawn(); }
+
   // The logits after every one of the ids, in order, row by row; float32 [vocab].
   void logits(std::span<const TokenId> ids, const LogitsRow& row,
               const Cancellation* cancellation = nullptr);

@@ -269,6 +269,7 @@ void Scheduler::apply(const StepPlan& plan, std::span<const HeadResult> results)
 void Scheduler::apply_draw(Unit& unit, const HeadResult& result) {
   Request& request = *unit.request;
   Extension& extension = request.extension;
+  ++tokens_drawn_;
   extension.tokens.push_back(result.token);
   extension.logprobs.push_back(result.logprob);
   extension.drawn_logprobs.push_back(result.drawn_logprob);

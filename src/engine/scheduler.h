@@ -2,6 +2,7 @@
 // out the results. Clients block in run() until their call is done.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <list>
 #include <optional>
@@ -27,6 +28,7 @@ class Scheduler {
   void run(Call& call);
 
   EngineCounters counters() const;
+  std::int64_t tokens_drawn() const { return tokens_drawn_; }  // takes no lock
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -54,6 +56,7 @@ class Scheduler {
   Sequences& sequences_;
   Options options_;
   Planner planner_;
+  std::atomic<std::int64_t> tokens_drawn_ = 0;
   std::list<Call*> calls_;  // in flight
   bool arrived_ = false;    // some have not begun
   std::uint64_t next_call_ = 1;

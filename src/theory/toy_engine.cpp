@@ -109,7 +109,7 @@ Opened ToyEngine::open(std::span<const std::vector<TokenId>> prompts, const Canc
   return opened;
 }
 
-Extension ToyEngine::extend(const ExtendRequest& request) const {
+Extension ToyEngine::extend(const ExtendRequest& request) {
   Extension result;
   result.follower_logprobs.resize(request.followers.size());
   for (int i = 0; i < request.max_tokens && !result.stopped; ++i) {
@@ -122,6 +122,7 @@ Extension ToyEngine::extend(const ExtendRequest& request) const {
     key.position += static_cast<std::uint32_t>(i);
     const std::size_t v = draw(policy, uniform(key));
     const auto token = static_cast<TokenId>(v);
+    ++tokens_drawn_;
     result.tokens.push_back(token);
     result.logprobs.push_back(static_cast<float>(base[v]));
     result.drawn_logprobs.push_back(static_cast<float>(policy[v]));

@@ -3,6 +3,7 @@
 // end-of-sequence token, when the toy has one, or at the horizon.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -23,15 +24,17 @@ class ToyEngine : public Engine {
                                 const Cancellation* cancellation) override;
   std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
                                         const Cancellation* cancellation) override;
+  std::int64_t tokens_drawn() const override { return tokens_drawn_; }
 
   // The prompts of the three contexts; only the base one without contrast.
   Prompts prompts(bool contrast) const;
 
  private:
-  Extension extend(const ExtendRequest& request) const;
+  Extension extend(const ExtendRequest& request);
 
   ToyModel model_;
   EngineInfo info_;
+  std::atomic<std::int64_t> tokens_drawn_ = 0;
 };
 
 }  // namespace counterbeam

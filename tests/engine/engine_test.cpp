@@ -69,6 +69,31 @@ TEST_P(EngineTest, ExtendingIsScoringWhatWasDrawn) {
   EXPECT_EQ(sequence.length(), 59);
 }
 
+TEST_P(EngineTest, CountsTheTokensItDraws) {
+  auto e = engine();
+  EXPECT_EQ(e->tokens_drawn(), 0);
+  Sequence sequence = open_one(*e, some_tokens(9, 3)), follower = open_one(*e, some_tokens(7, 4));
+  score_one(*e, sequence, some_tokens(5, 1));
+  EXPECT_EQ(e->tokens_drawn(), 0);  // given, not drawn
+  extend_one(*e, {.sequence = &sequence, .followers = {&follower}, .max_tokens = 11, .key = {}});
+  EXPECT_EQ(e->tokens_drawn(), 11);  // followers draw nothing
+}
+
+TEST_P(EngineTest, ShowsDrawnTokensWhileTheCallRuns) {
+  auto e = engine();
+  Sequence sequence = open_one(*e, some_tokens(9, 3));
+  Cancellation stop;
+  std::thread client([&] {
+    EXPECT_THROW(
+        e->extend(std::vector<ExtendRequest>{{.sequence = &sequence, .max_tokens = 390}}, &stop),
+        Error);
+  });
+  while (e->tokens_drawn() < 20) std::this_thread::yield();
+  stop.cancel();
+  client.join();
+  EXPECT_GE(e->tokens_drawn(), 20);  // never falls
+}
+
 TEST_P(EngineTest, CallsComposeLikeOneCall) {
   auto e = engine();
   const auto prompt = some_tokens(20, 5);
