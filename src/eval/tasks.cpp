@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "base/trim.h"
 #include "eval/data_file.h"
 #include "model/hub.h"
 
@@ -80,19 +81,13 @@ Question question_of(const Context& context, std::string_view system, std::strin
   return question;
 }
 
-std::string trimmed(const std::string& text) {
-  const auto first = text.find_first_not_of(" \t\r\n");
-  if (first == text.npos) return "";
-  return text.substr(first, text.find_last_not_of(" \t\r\n") + 1 - first);
-}
-
 std::string identity(const DataRow& row, std::initializer_list<const char*> fields,
                      std::size_t index) {
   for (const char* field : fields)
     if (const DataRow::Field* found = row.find(field)) {
       const std::string& value = found->value;
       const bool number = value.find_first_not_of("0123456789") == value.npos;
-      if (trimmed(value).empty() || (!found->is_text && !number))
+      if (trim(value).empty() || (!found->is_text && !number))
         bad_input("{}: field \"{}\" is {}; give it as a text, or leave it out of every row",
                   row.place, field, value.empty() ? "empty" : value.substr(0, 60));
       return value;
@@ -102,7 +97,7 @@ std::string identity(const DataRow& row, std::initializer_list<const char*> fiel
 
 std::string required(const DataRow& row, const char* field) {
   const std::string& value = row.text(field);
-  if (trimmed(value).empty())
+  if (trim(value).empty())
     bad_input("{}: field \"{}\" is empty; fill it in, or remove the row", row.place, field);
   return value;
 }
@@ -126,7 +121,7 @@ Problem read_gsm8k(const DataRow& row, std::size_t index, const Context& context
   const auto mark = answer.rfind("####");
   if (mark == answer.npos)
     bad_input("{}: field \"answer\" has no \"#### N\" at its end; add it", row.place);
-  problem.gold = trimmed(answer.substr(mark + 4));
+  problem.gold = trim(answer.substr(mark + 4));
   std::erase(problem.gold, ',');
   if (problem.gold.empty())
     bad_input("{}: field \"answer\" has nothing behind \"####\"; add the number", row.place);
@@ -178,9 +173,9 @@ Problem read_gpqa(const DataRow& row, std::size_t index, const Context& context)
   std::vector<std::string> choices;
   for (const char* column :
        {"Correct Answer", "Incorrect Answer 1", "Incorrect Answer 2", "Incorrect Answer 3"})
-    choices.push_back(trimmed(required(row, column)));
+    choices.push_back(std::string(trim(required(row, column))));
   return choice_problem(row, identity(row, {"Record ID"}, index),
-                        trimmed(required(row, "Question")), choices, 0,
+                        std::string(trim(required(row, "Question"))), choices, 0,
                         shuffled(context.seed, index), context);
 }
 

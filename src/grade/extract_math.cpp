@@ -2,6 +2,7 @@
 #include <cctype>
 #include <vector>
 
+#include "base/trim.h"
 #include "grade/extract.h"
 #include "grade/extract_spans.h"
 
@@ -9,12 +10,6 @@ namespace counterbeam {
 namespace {
 
 constexpr std::size_t kMaxCompletion = 1 << 17;  // of a longer one only the end is read
-
-std::string trimmed(std::string_view s) {
-  const auto first = s.find_first_not_of(" \t\r\n");
-  if (first == s.npos) return "";
-  return std::string(s.substr(first, s.find_last_not_of(" \t\r\n") - first + 1));
-}
 
 std::optional<std::string_view> last_tag(std::string_view text) {
   const std::size_t close = text.rfind("</answer>");
@@ -64,14 +59,14 @@ std::optional<Boxes> boxed(std::string_view text, bool to_the_end) {
     if (boxes.empty()) continue;
     Boxes found;
     found.open = !boxes.back().closed;
-    found.last = trimmed(boxes.back().content);
+    found.last = trim(boxes.back().content);
     found.end = boxes.back().end;
     std::size_t first = boxes.size() - 1;
     while (first > 0 &&
            joins(text.substr(boxes[first - 1].end, boxes[first].begin - boxes[first - 1].end)))
       --first;
     for (std::size_t i = first; i < boxes.size(); ++i)
-      found.joined += (i > first ? ", " : "") + trimmed(boxes[i].content);
+      found.joined += (i > first ? ", " : "") + std::string(trim(boxes[i].content));
     return found;
   }
   return std::nullopt;
@@ -101,7 +96,7 @@ std::optional<std::string> after_phrases(std::string_view text, const std::strin
 }
 
 MathAnswer found(AnswerSource source, std::string text) {
-  MathAnswer answer{source, trimmed(text), ""};
+  MathAnswer answer{source, std::string(trim(text)), ""};
   if (answer.text.empty()) return {};
   answer.last_box = answer.text;
   return answer;
@@ -150,7 +145,7 @@ bool reads_as_sentence(const std::string& text) {
 
 MathAnswer extract(std::string_view whole, bool gold) {
   if (whole.size() > kMaxCompletion) whole = whole.substr(whole.size() - kMaxCompletion);
-  const std::string text = trimmed(without_thinking(whole));
+  const std::string text(trim(without_thinking(whole)));
   if (const auto tag = last_tag(text)) {
     if (tag->find("\\boxed") != tag->npos) return from_completion(*tag, gold);
     return found(AnswerSource::Tag, std::string(*tag));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/trim.h"
 #include "grade/lexer.h"
 #include "grade/parser.h"
 
@@ -14,16 +15,6 @@ bool is_digit(char c) {
 }
 bool is_letter(char c) {
   return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
-
-constexpr std::string_view kSpace = " \t\r\n";
-
-std::string_view trim(std::string_view s, std::string_view front = kSpace,
-                      std::string_view back = kSpace) {
-  const auto first = s.find_first_not_of(front);
-  const auto last = s.find_last_not_of(back);
-  return first == s.npos || last == s.npos || last < first ? std::string_view{}
-                                                           : s.substr(first, last - first + 1);
 }
 
 int count_words(std::string_view s) {

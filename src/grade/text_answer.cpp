@@ -3,6 +3,7 @@
 #include <cctype>
 #include <vector>
 
+#include "base/trim.h"
 #include "grade/lexer.h"
 
 namespace counterbeam::grade {
@@ -49,15 +50,10 @@ bool is_digit(char c) {
 }
 
 // Without white space around it and a closing full stop.
-std::string trimmed(std::string text) {
-  const auto strip = [&] {
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back()))) text.pop_back();
-  };
-  strip();
-  if (text.ends_with('.') && !text.ends_with("..")) text.pop_back();
-  strip();
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  return first == text.npos ? "" : text.substr(first);
+std::string_view without_full_stop(std::string_view text) {
+  text = trim(text, {}, kAsciiSpace);
+  if (text.ends_with('.') && !text.ends_with("..")) text.remove_suffix(1);
+  return trim(text, kLineSpace, kAsciiSpace);
 }
 
 }  // namespace
@@ -92,7 +88,7 @@ std::string bare_text(std::string_view answer) {
     styled = styled && c == ' ';
     ++i;
   }
-  return trimmed(std::move(out));
+  return std::string(without_full_stop(out));
 }
 
 std::string folded_text(std::string_view answer) {

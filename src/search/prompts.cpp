@@ -2,20 +2,13 @@
 // what a user writes never becomes a control token.
 #include "base/error.h"
 #include "base/json.h"
+#include "base/trim.h"
 #include "search/contexts.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
 
 namespace counterbeam {
 namespace {
-
-constexpr std::string_view kSpace = " \t\n\r\f\v";
-
-std::string_view trimmed(std::string_view text) {
-  const auto first = text.find_first_not_of(kSpace);
-  if (first == text.npos) return {};
-  return text.substr(first, text.find_last_not_of(kSpace) + 1 - first);
-}
 
 std::string joined(const std::vector<PromptPiece>& pieces) {
   std::string text;
@@ -31,7 +24,7 @@ struct Frame {
 // Templates may trim a message, but must keep it whole.
 Frame frame_of(const std::string& rendered, std::string_view message, const ChatTemplate& chat,
                std::string_view what) {
-  for (const std::string_view form : {message, trimmed(message)}) {
+  for (const std::string_view form : {message, trim(message, kAsciiSpace)}) {
     const auto place = rendered.rfind(form);
     if (place != rendered.npos)
       return {rendered.substr(0, place), rendered.substr(place + form.size())};
@@ -74,7 +67,7 @@ class Renderer {
   Frame base_frame(const std::vector<PromptPiece>& rendered) const {
     const std::string text = joined(rendered);
     const Frame frame = frame_of(text, question_.text, chat_, "the question");
-    if (text.find(trimmed(question_.system)) == text.npos)
+    if (text.find(trim(question_.system, kAsciiSpace)) == text.npos)
       bad_input("{}: the chat template drops the system message; put it into the question",
                 chat_.name());
     return frame;
@@ -96,7 +89,7 @@ std::vector<TokenId> encoded(const std::vector<PromptPiece>& pieces, const Token
 
 Prompts build_prompts(const Question& question, const Settings& settings, const ChatTemplate* chat,
                       const Tokenizer& tokenizer) {
-  if (trimmed(question.text).empty()) bad_input("the question is empty");
+  if (trim(question.text, kAsciiSpace).empty()) bad_input("the question is empty");
   std::optional<ContextPair> contexts;
   if (uses_contexts(settings)) contexts = chosen_contexts(settings);
   const auto message = [&](std::string_view context) {

@@ -179,4 +179,9 @@ std::size_t trim_end(std::string_view text) {
   return end;
 }
 
+std::string_view trim_space(std::string_view text) {
+  text = text.substr(0, trim_end(text));
+  return text.substr(skip_space(text, 0));
+}
+
 }  // namespace counterbeam::jinja

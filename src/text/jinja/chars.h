@@ -51,5 +51,7 @@ void append_folded(std::string& out, char32_t code);
 // Ends of the run of whitespace at the front and at the back of text.
 std::size_t skip_space(std::string_view text, std::size_t from);
 std::size_t trim_end(std::string_view text);
+// Without both. Wider than trim() of base/trim.h, which knows ASCII only.
+std::string_view trim_space(std::string_view text);
 
 }  // namespace counterbeam::jinja

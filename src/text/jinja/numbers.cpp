@@ -9,11 +9,6 @@
 namespace counterbeam::jinja {
 namespace {
 
-std::string_view trimmed(std::string_view text) {
-  text = text.substr(0, trim_end(text));
-  return text.substr(skip_space(text, 0));
-}
-
 // Underscores may stand between digits only.
 bool without_underscores(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -32,7 +27,7 @@ bool without_underscores(std::string_view text, std::string& out) {
 }  // namespace
 
 bool parse_int(std::string_view text, int base, std::int64_t& value) {
-  text = trimmed(text);
+  text = trim_space(text);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) text.remove_prefix(1);
   if (base < 0 || base == 1 || base > 36) return false;
@@ -56,7 +51,7 @@ bool parse_int(std::string_view text, int base, std::int64_t& value) {
 }
 
 bool parse_float(std::string_view text, double& value) {
-  text = trimmed(text);
+  text = trim_space(text);
   std::string digits;
   if (!without_underscores(text, digits)) return false;
   for (char& c : digits) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
