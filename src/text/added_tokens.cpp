@@ -8,7 +8,7 @@
 namespace counterbeam {
 namespace {
 
-// A word character in the sense of the reference, which counts the two joiners.
+// A word character as Hugging Face's tokenizers define it, which includes the two joiners.
 bool is_wordlike(char32_t point) {
   return is_word(point) || point == 0x200C || point == 0x200D;
 }
@@ -117,7 +117,7 @@ std::optional<std::string_view> AddedTokens::text(TokenId id) const {
 void AddedTokens::cut(std::string_view text, bool normalized,
                       const std::vector<TextSpan>& untrusted, std::vector<Part>& parts) const {
   const TextFinder& finder = normalized ? normal_ : raw_;
-  std::uint32_t done = 0;  // text before it is in parts already
+  std::uint32_t done = 0;  // everything before this offset is already in `parts`
   std::size_t from = 0;
   while (!finder.empty()) {
     const auto found = finder.find(text, from);
@@ -128,7 +128,8 @@ void AddedTokens::cut(std::string_view text, bool normalized,
     if (token.special) {
       const TextSpan* doubt = untrusted_after(untrusted, begin);
       if (doubt && doubt->begin < end) {
-        // What the user wrote must not hide a token of the template that starts further on.
+        // Resume inside the rejected match: untrusted text must not hide a token of the template
+        // that starts within it.
         from = std::max<std::size_t>(begin + 1, std::min(end, doubt->end));
         continue;
       }

@@ -1,5 +1,5 @@
-// Tokens that are found in the text itself, before BPE: control tokens and words added later.
-// Two sets are kept: those looked for in the raw text and those looked for in the normalized one.
+// Added tokens: control tokens and later additions to the vocabulary, which are matched in the text
+// before BPE. Some are matched in the raw text, others in the normalized text.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,17 @@ namespace counterbeam {
 struct AddedToken {
   std::string content;
   TokenId id = 0;
-  bool special = false;      // a control token; decode can leave it out
-  bool normalized = false;   // looked for after normalisation
-  bool single_word = false;  // not next to a word character
-  bool lstrip = false;       // takes the white space before it
-  bool rstrip = false;       // and after it
+  bool special = false;      // a control token; decoding can skip it
+  bool normalized = false;   // matched after normalization
+  bool single_word = false;  // does not match next to a word character
+  bool lstrip = false;       // also matches the white space before it
+  bool rstrip = false;       // also matches the white space after it
 };
 
-// Texts to find, leftmost first and longest among those.
+// A trie that finds the leftmost of a set of texts, and the longest at that place.
 class TextFinder {
  public:
-  // False when the text is there already. REQUIRES: not empty
+  // Returns false if the text was added before. REQUIRES: not empty
   bool add(std::string_view text, std::uint32_t value);
   bool empty() const { return edges_.empty(); }
 
@@ -44,31 +44,32 @@ class TextFinder {
   static constexpr std::uint32_t kNone = ~std::uint32_t{0};
   std::uint32_t child(std::uint32_t node, char byte) const;
 
-  std::unordered_map<std::uint64_t, std::uint32_t> edges_;  // node and byte to node
+  std::unordered_map<std::uint64_t, std::uint32_t> edges_;  // (node, byte) -> node
   std::vector<std::uint32_t> values_{kNone};                // by node; node 0 is the root
   bool starts_[256] = {};
 };
 
 class AddedTokens {
  public:
-  // `pattern`: the text to look for, which for a normalized token is its normalized content.
-  // False when another token already has that pattern.
+  // `pattern` is the text to match: for a normalized token, its normalized content. Returns false
+  // if another token has the same pattern.
   bool add(AddedToken token, std::string pattern);
 
   const std::vector<AddedToken>& all() const { return tokens_; }
   const AddedToken* by_id(TokenId id) const;
   const AddedToken* by_content(std::string_view content) const;
-  // What decoding gives for the token: its pattern. Nothing when the id is not an added token's.
+  // The text that the token decodes to, which is its pattern; empty if the id is not an added
+  // token.
   std::optional<std::string_view> text(TokenId id) const;
   bool is_special(std::string_view text) const { return special_.contains(std::string(text)); }
 
   struct Part {
     TextSpan span;
-    std::optional<TokenId> id;  // nothing: plain text
+    std::optional<TokenId> id;  // empty for plain text
   };
 
-  // Cuts the text at the tokens found. A special token counts only when no byte of it lies in one
-  // of the `untrusted` spans, which are sorted and disjoint.
+  // Splits the text at the tokens found. A special token is recognised only if it does not overlap
+  // any of the `untrusted` spans. REQUIRES: the spans are sorted and disjoint.
   void cut(std::string_view text, bool normalized, const std::vector<TextSpan>& untrusted,
            std::vector<Part>& parts) const;
 

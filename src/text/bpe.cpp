@@ -12,7 +12,7 @@ namespace counterbeam {
 namespace {
 
 constexpr std::uint32_t kNoRank = ~std::uint32_t{0};
-constexpr std::size_t kFew = 32;  // up to here a plain scan beats a heap
+constexpr std::size_t kFew = 32;  // up to this many symbols a linear scan is faster than a heap
 
 std::uint64_t pair_of(TokenId left, TokenId right) {
   return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 |
@@ -98,8 +98,8 @@ bool Bpe::fall_back_to_bytes(std::string_view text, Scratch& scratch) const {
   return true;
 }
 
-// The unknown token waits until a known character follows, so that several can fuse; byte tokens
-// pass it by. Both are so in the reference.
+// As in Hugging Face's tokenizers, an unknown token is emitted only when a known character follows,
+// so that several can be fused, and byte-fallback tokens are emitted before a pending one.
 void Bpe::start_chars(std::string_view piece, Scratch& scratch) const {
   bool waiting = false;
   std::string affixed;
@@ -156,8 +156,8 @@ void Bpe::join_few(Scratch& scratch) const {
   scratch.symbols.assign(ids, ids + count);
 }
 
-// The same with a linked list and a heap of candidate joins; a candidate whose pair has changed
-// since is passed over.
+// Like join_few, with a linked list and a heap of candidate merges. A candidate whose pair has
+// changed in the meantime is skipped.
 void Bpe::join_many(Scratch& scratch) const {
   constexpr std::uint32_t kEnd = ~std::uint32_t{0};
   auto& symbols = scratch.symbols;

@@ -1,6 +1,6 @@
-// Byte-pair encoding of one piece of text: start from single characters (or bytes) and join the
-// neighbours with the lowest rank, leftmost first, until no rule applies. Immutable once built;
-// encode may run on many threads, each with a Scratch of its own.
+// Byte-pair encoding of one piece of text: starts from single characters (or bytes) and repeatedly
+// merges the adjacent pair with the lowest rank, leftmost first, until no merge rule applies.
+// Immutable once built; encode() may run on many threads, each with its own Scratch.
 #pragma once
 
 #include <array>
@@ -16,12 +16,12 @@
 namespace counterbeam {
 
 struct BpeOptions {
-  std::optional<std::string> unknown;  // the token for what the vocabulary lacks
+  std::optional<std::string> unknown;  // the token for characters that are not in the vocabulary
   std::string continuing_prefix;       // before every character of a piece but the first
   std::string end_suffix;              // after the last one
   bool fuse_unknown = false;
-  bool byte_fallback = false;  // <0xNN> tokens before the unknown one
-  bool ignore_merges = false;  // a whole piece that is a token is taken as it is
+  bool byte_fallback = false;  // use <0xNN> tokens instead of the unknown token
+  bool ignore_merges = false;  // a piece that is a token as a whole is not merged
 };
 
 class Bpe {
@@ -30,13 +30,14 @@ class Bpe {
 
   Bpe(Vocabulary vocabulary, BpeOptions options);
 
-  // The rule of rank `rank`; a pair given twice keeps the last. The text the rule makes must be a
-  // token: false when it is not.
+  // Adds a merge rule; a pair that is added twice keeps its last rank. Returns false if the merged
+  // text is not a token.
   bool add_merge(TokenId left, TokenId right, std::uint32_t rank);
   void reserve_merges(std::size_t count);
 
-  // Appends the ids of the piece. `bytes`: the vocabulary is byte-level and the piece is raw text.
-  // Throws Error when a character has no token and the file names an unknown token it lacks.
+  // Appends the ids of the piece. `bytes` says that the vocabulary is byte-level and the piece is
+  // raw text. Throws Error if a character has no token and the unknown token is not in the
+  // vocabulary.
   void encode(std::string_view piece, bool bytes, std::vector<TokenId>& ids,
               Scratch& scratch) const;
 
@@ -62,14 +63,14 @@ class Bpe {
 
   Vocabulary vocabulary_;
   BpeOptions options_;
-  std::vector<Merge> merges_;  // open-addressed, a power of two
+  std::vector<Merge> merges_;  // open addressing; the size is a power of two
   std::size_t merge_count_ = 0;
-  std::string merged_;                    // buffer of add_merge
-  std::array<TokenId, 256> byte_ids_{};   // of the byte-level character, or -1
-  std::array<TokenId, 256> fallbacks_{};  // of <0xNN>, or -1
+  std::string merged_;                    // scratch of add_merge
+  std::array<TokenId, 256> byte_ids_{};   // id of the byte-level character, or -1
+  std::array<TokenId, 256> fallbacks_{};  // id of <0xNN>, or -1
 };
 
-// Buffers, and a bounded memory of pieces seen lately.
+// Buffers, and a bounded cache of recently encoded pieces.
 class Bpe::Scratch {
   friend class Bpe;
   static constexpr std::size_t kKey = 30, kIds = 8, kEntries = 1 << 14;
@@ -79,7 +80,7 @@ class Bpe::Scratch {
     TokenId ids[kIds];
   };
   struct Way {
-    std::uint64_t order;  // rank, then place
+    std::uint64_t order;  // rank, then position
     TokenId result;
   };
 

@@ -7,7 +7,7 @@
 namespace counterbeam {
 namespace {
 
-// Visible bytes stand for themselves, the other 68 follow from U+0100 on.
+// Printable bytes map to themselves, the other 68 to the characters from U+0100 on.
 constexpr bool stands_for_itself(unsigned byte) {
   return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte <= 0xAC) || byte >= 0xAE;
 }

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kMaxDepth = 60;  // of the conversation's JSON
 
-// JSON to template values; every string is the conversation's, so none is trusted.
+// Converts JSON to template values. Every string comes from the conversation, so none is trusted.
 class Reader {
  public:
   Reader(std::string_view what, std::size_t& bytes) : what_(what), bytes_(bytes) {}
@@ -151,7 +151,7 @@ std::tm parse_time(std::string_view iso) {
   time.tm_year -= 1900;
   time.tm_mon -= 1;
   time.tm_isdst = -1;
-  std::tm filled = time;  // timegm fills the days of week and year
+  std::tm filled = time;  // timegm fills in the day of the week and of the year
   timegm(&filled);
   if (filled.tm_mday != time.tm_mday) bad_input("the time \"{}\" names no day of its month", iso);
   return filled;

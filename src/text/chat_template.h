@@ -1,10 +1,9 @@
-// A model's chat template: a conversation in, the prompt's text out, exactly as transformers
-// renders it. Parsed once; every const call may run on many threads at once.
+// A model's chat template, which renders a conversation as the text of the prompt, exactly as
+// transformers does. Parsed once; const calls are thread-safe.
 //
-// A prompt can be had in pieces that say who wrote them: the template (trusted) or the
-// conversation. The tokenizer turns control tokens of trusted pieces into control ids and leaves a
-// user's
-// "<|im_end|>" as the characters it is. docs/chat_templates.md tells what counts as trusted.
+// A prompt can be rendered in pieces that are marked as written by the template (trusted) or taken
+// from the conversation (untrusted). The tokenizer recognises control tokens in trusted pieces
+// only: a user's "<|im_end|>" stays plain text. docs/chat_templates.md defines what is trusted.
 #pragma once
 
 #include <ctime>
@@ -26,7 +25,7 @@ struct Program;
 class Text;
 }  // namespace jinja
 
-// What a template may print as its own: bos_token, eos_token and the like, by name.
+// Variables that count as the template's own text: bos_token, eos_token and so on.
 using SpecialTokens = std::vector<std::pair<std::string, std::string>>;
 
 struct PromptPiece {
@@ -36,10 +35,10 @@ struct PromptPiece {
 
 class ChatTemplate {
  public:
-  // From a model's folder: chat_template.jinja, else chat_template of tokenizer_config.json; the
-  // special tokens from the latter. Throws Error that says what to do when there is none.
+  // Loads chat_template.jinja, or else chat_template of tokenizer_config.json, which also gives the
+  // special tokens. Throws an Error that says what to do if there is no template.
   static ChatTemplate load(const std::filesystem::path& folder);
-  // From the text of a template; `name` opens the messages.
+  // Parses the text of a template. Messages start with `name`.
   static ChatTemplate parse(std::string_view source, std::string name, SpecialTokens tokens = {},
                             const jinja::Limits& limits = {});
 
@@ -47,14 +46,14 @@ class ChatTemplate {
   ChatTemplate& operator=(ChatTemplate&&) noexcept;
   ~ChatTemplate();
 
-  // `messages`: an array of objects. `args`: an object of what else the template sees: tools,
-  // documents, add_generation_prompt, enable_thinking, ... (the first three are always defined).
+  // `messages` is an array of objects. `args` is an object of further variables: tools, documents,
+  // add_generation_prompt, enable_thinking, ... (the first three are always defined).
   std::string render(const Json& messages, const Json& args = Json::object()) const;
-  // The same text in pieces of alternating trust.
+  // The same text as alternating trusted and untrusted pieces.
   std::vector<PromptPiece> render_pieces(const Json& messages,
                                          const Json& args = Json::object()) const;
 
-  // The time strftime_now shows; without it, the clock.
+  // Sets the time that strftime_now uses instead of the clock.
   void set_now(const std::tm& now) { now_ = now; }
   const std::string& name() const;
   const SpecialTokens& special_tokens() const { return tokens_; }
@@ -70,7 +69,8 @@ class ChatTemplate {
   std::optional<std::tm> now_;
 };
 
-// "2026-01-02T03:04:05" or with a space, or the date alone. Throws Error for anything else.
+// Parses "2026-01-02T03:04:05", the same with a space instead of the T, or a date alone. Throws
+// Error for anything else.
 std::tm parse_time(std::string_view iso);
 
 }  // namespace counterbeam

@@ -9,7 +9,7 @@
 namespace counterbeam {
 namespace {
 
-// A token is a string or an object with "content"; null and absent ones are left out.
+// A token is a string or an object with "content"; null and absent tokens are skipped.
 SpecialTokens read_tokens(const Json& config, const std::string& file) {
   SpecialTokens tokens;
   for (const auto& [key, value] : config.items()) {
@@ -27,7 +27,7 @@ SpecialTokens read_tokens(const Json& config, const std::string& file) {
   return tokens;
 }
 
-// The template itself, or the one called "default" of a list of {name, template}.
+// The template itself, or the one named "default" in a list of {name, template}.
 std::string choose_template(const Json& given, const std::string& file) {
   if (given.is_string()) return given.get<std::string>();
   if (!given.is_array())

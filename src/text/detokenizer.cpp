@@ -38,7 +38,7 @@ std::string_view stripped(std::string_view text, const Detokenizer::Strip& strip
   return text;
 }
 
-// A step that must see the whole joined text before it can give any of it.
+// Whether the step needs the whole joined text before it can produce any output.
 bool needs_whole(const Detokenizer::Step& step) {
   if (const auto* strip = std::get_if<Detokenizer::Strip>(&step)) return strip->stop > 0;
   if (const auto* replace = std::get_if<Detokenizer::Replace>(&step)) return !replace->one_char;
@@ -124,7 +124,7 @@ void DetokenizerStream::feed(std::size_t step, std::string_view text) {
     std::visit(FeedStep{*this, step, text}, detokenizer_->steps()[step]);
 }
 
-// Bytes that are no valid UTF-8 become one U+FFFD each, all of the run.
+// If the run of bytes is not valid UTF-8, every byte of it becomes U+FFFD.
 void DetokenizerStream::flush_fallback(std::size_t step) {
   const std::string held = std::exchange(states_[step].held, {});
   if (held.empty()) return;

@@ -1,6 +1,6 @@
-// The decoders of tokenizer.json: the texts of tokens become one text. Works as a stream: tokens
-// are pushed one by one and text comes out as soon as nothing that follows can change it. What
-// comes out in all is the same however the tokens arrive.
+// The decoders of tokenizer.json, which turn the texts of tokens into one text. They work as a
+// stream: tokens are pushed one at a time, and text is emitted as soon as no later token can change
+// it. The concatenated output does not depend on when it is taken.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@
 
 namespace counterbeam {
 
-// The steps of a decoder, immutable.
+// The steps of a decoder. Immutable.
 class Detokenizer {
  public:
   struct ByteLevel {};
   struct ByteFallback {};  // <0xNN> tokens become bytes
   struct Fuse {};
-  struct Spaces {};  // no decoder: a space between tokens
+  struct Spaces {};  // the file has no decoder: tokens are joined by spaces
   struct Strip {
     std::string content;  // one character
     std::size_t start, stop;
   };
   struct Metaspace {
     std::string mark;
-    bool drop_first;  // the marks of the first token are not spaces
+    bool drop_first;  // in the first token, marks are dropped instead of becoming spaces
   };
   struct Replace {
     SplitPattern pattern;
     std::string by;
-    bool one_char;  // the pattern is one literal character
+    bool one_char;  // the pattern is a single literal character
   };
   struct Suffix {  // BPEDecoder
     std::string suffix;
@@ -53,17 +53,17 @@ class DetokenizerStream {
   explicit DetokenizerStream(const Detokenizer& detokenizer);
 
   void push(std::string_view token) { feed(0, token); }
-  // No token follows; gives out what was held back.
+  // Ends the text: emits what was held back.
   void finish();
-  // What has come out since the last call.
+  // Returns the output since the last call.
   std::string take() { return std::exchange(out_, {}); }
 
  private:
   struct State {
-    std::string held;      // bytes of a character or of a run, or a whole text to come
-    std::size_t seen = 0;  // tokens; for Strip on a joined text, characters cut
-    bool fused = false;    // earlier steps have joined the tokens: fragments of one text come
-    bool cutting = true;   // Strip on a joined text is still at its beginning
+    std::string held;      // an incomplete character or run of bytes, or the text collected so far
+    std::size_t seen = 0;  // tokens; for Strip on a joined text, characters stripped
+    bool fused = false;  // earlier steps have joined the tokens: the input is fragments of one text
+    bool cutting = true;  // Strip on a joined text is still at the beginning of the text
   };
 
   void feed(std::size_t step, std::string_view text);

@@ -1,5 +1,5 @@
-// A value inside a JSON file together with where it stands, so that every complaint names file,
-// field and value: "tokenizer.json: decoder.type must be a string, found 3".
+// A value inside a JSON file together with its path, so that every error names the file, the field
+// and the value: "tokenizer.json: decoder.type must be a string, found 3".
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace counterbeam {
 
 class JsonField {
  public:
-  // The file name and the value outlive the field.
+  // REQUIRES: the file name and the value outlive the field
   JsonField(const Json& value, std::string_view file, std::string path)
       : value_(&value), file_(file), path_(std::move(path)) {}
 
@@ -22,9 +22,9 @@ class JsonField {
   bool is_string() const { return value_->is_string(); }
   const std::string& path() const { return path_; }
 
-  // Members of an object. A member that is absent or null is "not there".
+  // Members of an object. A member that is null counts as absent.
   bool has(std::string_view key) const;
-  JsonField at(std::string_view key) const;  // refuses when it is not there
+  JsonField at(std::string_view key) const;  // throws if absent
   std::vector<std::string> keys() const;
 
   std::vector<JsonField> elements() const;
@@ -35,9 +35,9 @@ class JsonField {
   std::string string_or(std::string_view key, std::string_view otherwise) const;
   bool boolean_or(std::string_view key, bool otherwise) const;
 
-  // Refuses with "FILE: PATH PROBLEM".
+  // Throws an Error "FILE: PATH PROBLEM".
   [[noreturn]] void refuse(std::string_view problem) const;
-  // The value as it would stand in a message.
+  // The value as shown in messages.
   std::string shown() const;
 
  private:

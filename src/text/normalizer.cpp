@@ -15,7 +15,7 @@ std::size_t first_length(std::string_view text) {
   return length;
 }
 
-// Rewrites the text point by point: change(point, out) appends what becomes of it.
+// Rewrites the text one code point at a time: change(point, out) appends the replacement.
 template <typename Change>
 void rewrite(StagedText& staged, Change change) {
   std::string out;
@@ -40,7 +40,7 @@ void keep_if(StagedText& staged, auto keep) {
 void lowercase(StagedText& staged) {
   rewrite(staged, [](char32_t point, std::string& out) {
     if (point == 0x130)
-      out += "i\u0307";  // the one letter whose small form is two characters
+      out += "i\u0307";  // U+0130 is the only letter whose lower case is two characters
     else
       append_utf8(out, to_lower(point));
   });

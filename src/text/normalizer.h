@@ -1,4 +1,4 @@
-// The normalizers of tokenizer.json: what happens to a text before it is cut into pieces.
+// The normalizers of tokenizer.json, which rewrite a text before the pre-tokenizers split it.
 #pragma once
 
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace counterbeam {
 
-// A text on its way, and how many of its first bytes come from the first character of what the
-// user gave (0: from a later one). Metaspace's "first" asks for that.
+// A text between two steps, and how many of its first bytes derive from the first character of the
+// caller's text (0: none of them do). Metaspace's prepend_scheme "first" needs this.
 struct StagedText {
   std::string text;
   std::size_t first_bytes = 0;
@@ -43,7 +43,7 @@ class Normalizer {
   void add(Step step) { steps_.push_back(std::move(step)); }
   bool empty() const { return steps_.empty(); }
 
-  // True when the text surely stays as it is, which spares a copy.
+  // A cheap test that avoids a copy: true only if apply() would not change the text.
   bool keeps(std::string_view text) const;
 
   // REQUIRES: valid UTF-8

@@ -25,7 +25,7 @@ constexpr std::array<Class, 128> kAsciiClasses = [] {
 
 }  // namespace
 
-// One pass over a text, a piece at a time.
+// Scans a text one piece at a time.
 class PieceWalk {
  public:
   PieceWalk(std::string_view text, std::size_t end, PieceScanner::Shape shape)
@@ -56,7 +56,7 @@ class PieceWalk {
     return at;
   }
 
-  // The end of 's, 't, 're, 've, 'm, 'll or 'd at `at`, or `at`.
+  // The end of the contraction 's, 't, 're, 've, 'm, 'll or 'd at `at`; `at` if there is none.
   std::size_t contraction(std::size_t at, bool any_case) const {
     if (text_[at] != '\'' || at + 1 >= text_.size()) return at;
     const auto letter = [&](std::size_t i) -> char {
@@ -101,8 +101,8 @@ class PieceWalk {
     return spaces(at, false);
   }
 
-  // A run of white space: up to its last line break if that counts, else without its last
-  // character when something follows.
+  // The end of a run of white space: after its last line break if `stop_at_newline`; otherwise its
+  // last character is left to the next piece, unless the text ends there.
   std::size_t spaces(std::size_t at, bool stop_at_newline) {
     std::size_t end = at, last = at, after_newline = at;
     unsigned length;

@@ -1,6 +1,5 @@
-// Hand-written equivalents of the pre-tokenizer regexes that most checkpoints use; a file with
-// another pattern goes through Regex. Both give the same pieces
-// (tests/text/piece_scanner_test.cpp).
+// Hand-written equivalents of the pre-tokenizer regexes that most checkpoints use. Other patterns
+// use Regex. Both give the same pieces (tests/text/regex_test.cpp).
 #pragma once
 
 #include <optional>
@@ -13,19 +12,19 @@ namespace counterbeam {
 
 class PieceScanner {
  public:
-  // Nothing when the pattern is not one of those known.
+  // Empty if there is no equivalent of the pattern.
   static std::optional<PieceScanner> for_pattern(std::string_view pattern);
   static PieceScanner gpt2();
 
-  // The pieces of text[from, to), which they cover without gaps. REQUIRES: valid UTF-8
+  // Appends the pieces of text[from, to), which cover it without gaps. REQUIRES: valid UTF-8
   void scan(std::string_view text, std::uint32_t from, std::uint32_t to,
             std::vector<TextSpan>& pieces) const;
 
  private:
   struct Shape {
-    bool gpt2 = false;         // the older grammar: lower-case contractions, " ?" before letters
+    bool gpt2 = false;         // GPT-2's grammar: lower-case contractions, " ?" before letters
     bool marks = false;        // marks count as letters
-    unsigned most_digits = 1;  // of one piece
+    unsigned most_digits = 1;  // per piece
     bool operator==(const Shape&) const = default;
   };
   explicit PieceScanner(Shape shape) : shape_(shape) {}

@@ -16,7 +16,7 @@ struct Apply {
     return pieces.text.substr(span.begin, span.end - span.begin);
   }
 
-  // Rewrites every piece: change(piece, starts_the_text, out) appends its new text.
+  // Rewrites every piece: change(piece, starts_the_text, out) appends the new text.
   template <typename Change>
   void rewrite(Change change) const {
     scratch.text.clear();

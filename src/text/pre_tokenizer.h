@@ -1,5 +1,5 @@
-// The pre-tokenizers of tokenizer.json: they cut a normalized text into the pieces that BPE works
-// on, and may rewrite it (a byte-level alphabet, a mark in place of spaces).
+// The pre-tokenizers of tokenizer.json, which split a normalized text into the pieces that BPE
+// encodes, and may rewrite it (byte-level alphabet, Metaspace).
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace counterbeam {
 
-// Spans of `text`, which is the caller's or lies in `own`.
+// Spans of `text`, which points to the caller's text or to `own`.
 struct Pieces {
   std::string_view text;
   std::vector<TextSpan> spans;
@@ -28,8 +28,8 @@ class PreTokenizer {
     SplitBehavior behavior;
     bool invert;
   };
-  struct PrefixSpace {};  // ByteLevel's: before every piece that does not start with a space
-  struct ByteChars {};    // ByteLevel's alphabet
+  struct PrefixSpace {};  // of ByteLevel: a space before every piece that does not start with one
+  struct ByteChars {};    // of ByteLevel: its alphabet
   struct Metaspace {
     std::string mark;
     Prepend prepend;
@@ -43,8 +43,8 @@ class PreTokenizer {
 
   void add(Step step) { steps_.push_back(std::move(step)); }
 
-  // True when the last step is the byte-level alphabet: then BPE reads the bytes themselves and the
-  // step is left out.
+  // Whether the last step is the byte-level alphabet. That step is then skipped and BPE reads the
+  // raw bytes.
   bool ends_in_bytes() const;
 
   struct Scratch {
@@ -53,7 +53,7 @@ class PreTokenizer {
     std::string text;
   };
 
-  // On entry `pieces` holds one span; on return the pieces, none of them empty.
+  // Splits the single span in `pieces`. No resulting piece is empty.
   void apply(Pieces& pieces, Scratch& scratch) const;
 
  private:

@@ -16,7 +16,7 @@ constexpr std::size_t kMaxProgram = 20000;
   throw RegexProblem{what};
 }
 
-// Least and most points a node takes; most is kNoLimit when there is no bound.
+// The least and most code points that a node matches; most is kNoLimit if unbounded.
 struct Width {
   unsigned least, most;
 };
@@ -58,7 +58,7 @@ Width width(const RegexNode& node) {
   }
 }
 
-// Adds what a match of `node` can start with; false when it can take nothing.
+// Adds the code points that a match of `node` can start with. Returns false if it can be empty.
 bool add_first(const RegexNode& node, PointSet& first) {
   switch (node.kind) {
     case Kind::Set:

@@ -1,7 +1,6 @@
-// Regular expressions for pre-tokenizers: the semantics of a backtracking engine (first
-// alternative wins, atomic groups, look-around) in time that stays near linear, because a state
-// that failed once is not tried again at the same place. Compile once, search from many threads,
-// each with a Scratch of its own.
+// Regular expressions for pre-tokenizers, with the semantics of a backtracking engine (first
+// alternative wins, atomic groups, look-around). Failed states are memoized, so the time stays near
+// linear. Compile once; search on many threads, each with its own Scratch.
 #pragma once
 
 #include <cstddef>
@@ -29,8 +28,8 @@ class Regex {
 
   class Scratch;
 
-  // Every match from left to right; an empty match right after another is passed over. Throws
-  // RegexProblem when the search needs an unreasonable number of steps.
+  // Finds all matches from left to right; an empty match directly after another is skipped. Throws
+  // RegexProblem if the search needs too many steps.
   // REQUIRES: text is valid UTF-8 and below 2^31 bytes
   void find_all(std::string_view text, std::vector<TextSpan>& matches, Scratch& scratch) const;
 
@@ -38,12 +37,12 @@ class Regex {
   struct Instruction {
     enum class Op : std::uint8_t {
       Set,
-      Run,            // any number of points of the set, greedy
-      RunPossessive,  // the same, never given back
-      Split,          // go on at x; should that fail, at y
+      Run,            // any number of code points of the set, greedy
+      RunPossessive,  // the same without backtracking
+      Split,          // continue at x; if that fails, at y
       Jump,
       Assert,
-      Look,    // the program at pc + 1 up to its Accept; then x
+      Look,    // runs the program from pc + 1 to its Accept, then continues at x
       Atomic,  // the same
       Accept,
     };
@@ -52,8 +51,8 @@ class Regex {
     bool behind = false, negated = false;
     std::uint32_t x = 0, y = 0;
     std::uint32_t set = 0;
-    std::uint32_t least = 0, most = 0;  // Look behind: points to step back
-    std::uint32_t memo = 0;             // row in the table of failed states
+    std::uint32_t least = 0, most = 0;  // for look-behind: code points to step back
+    std::uint32_t memo = 0;             // row in the table of visited states
   };
 
   explicit Regex(const RegexNode& root);
@@ -74,12 +73,12 @@ class Regex {
   std::vector<Instruction> program_;
   std::vector<PointSet> set_values_;
   std::vector<PointTest> sets_;
-  std::optional<PointTest> first_;  // what a match can start with; nothing when it can be empty
+  std::optional<PointTest> first_;  // what a match can start with; empty if a match can be empty
   std::uint32_t memo_rows_ = 0;
-  bool needs_memo_ = false;  // a loop whose body can be empty would not end without it
+  bool needs_memo_ = false;  // a loop whose body can match nothing terminates only with the table
 };
 
-// Buffers of a search, kept from one to the next.
+// Buffers that are reused by consecutive searches.
 class Regex::Scratch {
  public:
   Scratch();

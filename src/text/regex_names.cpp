@@ -1,5 +1,5 @@
-// The names of sets of code points: those of POSIX classes, of general categories, and of the
-// scripts and properties in the tables. What each holds is what Oniguruma gives it for UTF-8 text.
+// Named sets of code points: POSIX classes, general categories, scripts and properties. Their
+// contents are those of Oniguruma for UTF-8 text.
 #include <algorithm>
 #include <string>
 

@@ -134,7 +134,7 @@ class Parser {
     }
   }
 
-  // {n} {n,} {,m} {n,m}; anything else leaves the brace to be a plain character.
+  // Parses {n} {n,} {,m} {n,m}. In any other case the brace is a literal.
   bool take_interval(unsigned& min, unsigned& max) {
     std::size_t at = at_;
     const auto digits = [&](unsigned& value) {
@@ -205,7 +205,7 @@ class Parser {
     return result;
   }
 
-  // (?i-m:...) for the group, (?i) for the rest of the group it stands in.
+  // (?i-m:...) sets options for its group, (?i) for the rest of the enclosing group.
   RegexNode options(Flags flags) {
     bool value = true;
     for (;;) {
@@ -261,7 +261,7 @@ class Parser {
     if (letter >= '1' && letter <= '9') refuse("references back to a group are not supported");
     at_ = start;
     PointSet set;
-    if (shorthand(set, false)) return set_node(set);  // case is never ignored here
+    if (shorthand(set, false)) return set_node(set);  // not affected by (?i)
     return point(escaped_point(), flags);
   }
 
@@ -273,7 +273,7 @@ class Parser {
     return node(Kind::Atomic, std::move(choice));
   }
 
-  // After a backslash: \d \s \w \h and their opposites, \p{...}.
+  // Parses what follows a backslash: d s w h and their negations, p{...}.
   bool shorthand(PointSet& set, bool in_class) {
     const char letter = done() ? '\0' : text_[at_];
     switch (letter) {
@@ -375,7 +375,7 @@ class Parser {
     return value;
   }
 
-  // After "[". Intersections bind loosest: [a-z&&[^b]].
+  // Parses what follows "[". Intersections bind loosest: [a-z&&[^b]].
   PointSet char_class(Flags flags) {
     if (++depth_ > kMaxDepth) refuse("it is nested too deeply");
     const bool inverted = take("^");

@@ -1,5 +1,5 @@
-// A regular expression as a tree. The syntax is the one Hugging Face's tokenizers read (Oniguruma,
-// Ruby flavour) as far as tokenizers use it; what is left out is refused with a reason.
+// Parses a regular expression into a tree. The syntax is that of Hugging Face's tokenizers
+// (Oniguruma, Ruby flavour) as far as tokenizers use it; anything else is rejected with a reason.
 #pragma once
 
 #include <memory>
@@ -14,12 +14,12 @@ namespace counterbeam {
 struct RegexNode {
   enum class Kind {
     Empty,
-    Set,     // one point of `set`
+    Set,     // one code point of `set`
     Concat,  // children in order
-    Either,  // children, the first that matches
-    Repeat,  // child, min to max times
-    Atomic,  // child, without a way back into it
-    Look,    // child, ahead or behind, matched or not, takes nothing
+    Either,  // the first child that matches
+    Repeat,  // the child, min to max times
+    Atomic,  // the child, without backtracking into it
+    Look,    // look-around: tests the child ahead or behind, consumes nothing
     LineStart,
     LineEnd,
     TextStart,
@@ -33,14 +33,14 @@ struct RegexNode {
   Kind kind = Kind::Empty;
   PointSet set;
   std::vector<RegexNode> children;
-  unsigned min = 0, max = 0;  // Repeat; max kNoLimit: any number
+  unsigned min = 0, max = 0;  // of Repeat; max is kNoLimit if unbounded
   Greed greed = Greed::Greedy;
   bool behind = false, negated = false;  // Look
 
   static constexpr unsigned kNoLimit = ~0u;
 };
 
-// Thrown by parse_regex; the caller adds where the pattern stands.
+// Thrown by parse_regex; the caller adds where the pattern comes from.
 struct RegexProblem {
   std::string what;
 };

@@ -1,6 +1,6 @@
-// The search of Regex: a loop over instructions with a stack of ways back. Once a search has taken
-// more than a few steps it notes the states it has tried; a state tried before can only fail again,
-// which bounds the work by program size times text length.
+// The search of Regex: an instruction loop with a backtracking stack. After a number of steps it
+// records the states it has visited. A visited state can only fail again, so the work is bounded by
+// program size times text length.
 #include <algorithm>
 
 #include "base/utf8.h"
@@ -10,21 +10,22 @@ namespace counterbeam {
 namespace {
 
 constexpr std::size_t kAnywhere = static_cast<std::size_t>(-1);
-constexpr std::uint64_t kFreeSteps = 400;         // of one match, before states are noted
+constexpr std::uint64_t kFreeSteps = 400;         // steps of one match before states are recorded
 constexpr std::uint64_t kMaxMemoBits = 1u << 31;  // 256 MiB
 constexpr std::uint64_t kMaxSteps = 100'000'000, kMaxStepsPerByte = 2000;
 
 }  // namespace
 
 struct Regex::Scratch::State {
-  // A way back: at pc, with `at` no further than `low`. A Run has all of [low, at] to give back.
+  // A backtracking point: resume at pc with the position `at`. A Run can give back any position of
+  // [low, at].
   struct Way {
     std::uint32_t pc;
     std::uint32_t low, at;
   };
   std::vector<Way> ways;
   std::vector<std::uint64_t> tried;  // memo_rows x (text + 1) bits
-  std::vector<std::uint64_t> log;    // bits set, to be cleared
+  std::vector<std::uint64_t> log;    // the bits that are set, for clearing
   std::uint64_t steps = 0, steps_left = 0;
   std::size_t row = 0;
   bool noting = false;
@@ -50,7 +51,7 @@ struct Regex::Scratch::State {
     log.resize(since);
   }
 
-  // Notes the state; true when it was noted before.
+  // Records the state. Returns true if it was recorded before.
   bool note(std::uint32_t memo, std::size_t at) {
     const std::uint64_t bit = std::uint64_t{memo} * row + at;
     std::uint64_t& word = tried[bit / 64];
@@ -112,7 +113,7 @@ bool Regex::search(std::string_view text, std::size_t from, TextSpan& match,
   return false;
 }
 
-// From pc at `at` to Accept; on success `at` is where the match ends.
+// Runs the program from pc to Accept, starting at `at`. On success `at` is the end of the match.
 bool Regex::run(std::string_view text, std::uint32_t pc, std::size_t& at, std::size_t must_end,
                 Scratch& scratch) const {
   using Op = Instruction::Op;
@@ -138,7 +139,7 @@ bool Regex::run(std::string_view text, std::uint32_t pc, std::size_t& at, std::s
         goes_on = keeps || !state.noting || !state.note(now.memo, here);
         if (!goes_on) break;
         while (here < text.size() && sets_[now.set](char_at(text, here, length))) {
-          // From a noted place on, every length of the run has been tried.
+          // From a recorded position on, every length of the run has been tried.
           if (state.noting && !keeps && state.note(now.memo, here + length)) break;
           here += length;
         }
@@ -198,7 +199,7 @@ bool Regex::look_ahead(const Instruction& now, std::uint32_t pc, std::string_vie
                        std::size_t at, Scratch& scratch) const {
   const std::size_t mark = scratch.state_->log.size();
   const bool found = run(text, pc + 1, at, kAnywhere, scratch);
-  if (found) scratch.state_->forget(mark);  // the states of a success may succeed again
+  if (found) scratch.state_->forget(mark);  // states on a successful path may succeed again
   return found != now.negated;
 }
 
@@ -211,7 +212,7 @@ bool Regex::look_behind(const Instruction& now, std::uint32_t pc, std::string_vi
       std::size_t end = start;
       const std::size_t mark = state.log.size();
       const bool found = run(text, pc + 1, end, at, scratch);
-      state.forget(mark);  // what fails here fails for this end only
+      state.forget(mark);  // these failures hold for this end position only
       if (found) return !now.negated;
     }
     if (start == 0) break;

@@ -28,7 +28,7 @@ const std::vector<CategoryRun>& category_runs() {
   return runs;
 }
 
-// Points that are equal without case, by what they fold to.
+// Code points that are equal when case is ignored, by their case folding.
 const std::map<char32_t, std::vector<char32_t>>& case_orbits() {
   static const std::map<char32_t, std::vector<char32_t>> orbits = [] {
     std::map<char32_t, std::vector<char32_t>> grouped;

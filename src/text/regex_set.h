@@ -1,4 +1,4 @@
-// A set of code points, as sorted disjoint ranges, with the algebra that character classes need.
+// A set of code points, stored as sorted disjoint ranges, with the operations of character classes.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ class PointSet {
   static PointSet of_categories(CategorySet categories);
   static PointSet white_space();
   static PointSet word();
-  // What \w is outside of a character class: the digits and fractions of Latin-1 count there.
+  // \w outside of a character class, where it includes the superscript digits and fractions of
+  // Latin-1.
   static PointSet lone_word();
 
   void add(char32_t first, char32_t last);
@@ -42,13 +43,13 @@ class PointSet {
   std::vector<PointRange> ranges_;
 };
 
-// The set that a name stands for in \p{...}: a category, script or property; case, spaces, hyphens
-// and underscores do not count. Nothing when the name is not known.
+// The set for a name in \p{...}: a category, script or property. Case, spaces, hyphens and
+// underscores are ignored. Empty if the name is unknown.
 std::optional<PointSet> named_set(std::string_view name);
 // The set of a POSIX class, [:name:].
 std::optional<PointSet> posix_set(std::string_view name);
 
-// A PointSet made fast to ask: one bit for each point below U+0800, a binary search above.
+// A PointSet with fast lookup: a bitmap below U+0800, binary search above.
 class PointTest {
  public:
   explicit PointTest(const PointSet& set);

@@ -26,7 +26,7 @@ void put(TextSpan span, std::vector<TextSpan>& pieces) {
   if (span.begin < span.end) pieces.push_back(span);
 }
 
-// Joins neighbours: a match to what stands before it.
+// MergedWithPrevious: joins a match to the part before it.
 void merge_with_previous(const std::vector<Part>& parts, std::vector<TextSpan>& pieces) {
   bool after_match = false;
   std::optional<TextSpan> open;
@@ -42,8 +42,8 @@ void merge_with_previous(const std::vector<Part>& parts, std::vector<TextSpan>& 
   if (open) put(*open, pieces);
 }
 
-// A match to what stands after it. Read from the end, as the reference does: of several matches in
-// a row only the last finds a neighbour.
+// MergedWithNext: joins a match to the part after it. Works backwards, as Hugging Face's tokenizers
+// do: of several consecutive matches only the last is joined.
 void merge_with_next(const std::vector<Part>& parts, std::vector<TextSpan>& pieces) {
   bool before_match = false;
   std::vector<TextSpan> backwards;
@@ -57,7 +57,7 @@ void merge_with_next(const std::vector<Part>& parts, std::vector<TextSpan>& piec
   for (auto span = backwards.rbegin(); span != backwards.rend(); ++span) put(*span, pieces);
 }
 
-// Runs of matches, and runs of what is none.
+// Contiguous: joins consecutive matches, and consecutive non-matches.
 void merge_contiguous(const std::vector<Part>& parts, std::vector<TextSpan>& pieces) {
   bool last = false;
   std::optional<TextSpan> open;

@@ -1,4 +1,4 @@
-// What a splitting pre-tokenizer looks for, and what it does with what it finds.
+// The pattern of a splitting pre-tokenizer, and what is done with its matches.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace counterbeam {
 
 enum class SplitBehavior { Removed, Isolated, MergedWithPrevious, MergedWithNext, Contiguous };
 
-// The kinds of single characters that pre-tokenizers split at.
+// Classes of single characters that pre-tokenizers split at.
 enum class CharKind { Numeric, WhiteSpace, Punctuation };
 
 class SplitPattern {
@@ -32,14 +32,14 @@ class SplitPattern {
     std::vector<Part> parts;
   };
 
-  // Splits text[span) and appends the pieces. REQUIRES: valid UTF-8
+  // Splits the span of the text and appends the pieces. REQUIRES: valid UTF-8
   void split(std::string_view text, TextSpan span, SplitBehavior behavior, bool invert,
              std::vector<TextSpan>& pieces, Scratch& scratch) const;
 
   // The text with every match replaced.
   std::string replace(std::string_view text, std::string_view by, Scratch& scratch) const;
 
-  // The matches in `text`, left in scratch.matches.
+  // Finds the matches in `text` and stores them in scratch.matches.
   void find(std::string_view text, Scratch& scratch) const;
 
  private:

@@ -27,7 +27,7 @@ void ScratchPool::give_back(std::unique_ptr<EncodeScratch> scratch) {
   if (spare_.size() < kSpareScratches) spare_.push_back(std::move(scratch));
 }
 
-// One encode of one text.
+// Encodes one text.
 struct Tokenizer::Encoder {
   const Parts& parts;
   EncodeScratch& scratch;
@@ -51,7 +51,7 @@ struct Tokenizer::Encoder {
     if (parts.normalizer.keeps(own)) return normal(own, length, shifted(untrusted, span));
     StagedText staged{std::string(own), length};
     parts.normalizer.apply(staged, scratch.pre_tokenizer.split);
-    // Places are lost when a normalizer rewrites: then all of the piece counts as untrusted.
+    // A normalizer that rewrites loses positions, so then the whole piece counts as untrusted.
     std::vector<TextSpan> doubt = shifted(untrusted, span);
     if (!doubt.empty()) doubt = {{0, static_cast<std::uint32_t>(staged.text.size())}};
     normal(staged.text, staged.first_bytes, doubt);

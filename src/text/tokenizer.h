@@ -1,8 +1,9 @@
-// A tokenizer as tokenizer.json describes it: text to ids, ids to text. Immutable after loading;
-// every const call may run on many threads at once.
+// The tokenizer described by tokenizer.json: text to ids and ids to text. Immutable after loading;
+// const calls are thread-safe.
 //
-// Text is untrusted unless the caller says otherwise: "<|im_end|>" in a user's text is then plain
-// characters, never the control token. docs/tokenizers.md tells how chat prompts use this.
+// Text is untrusted unless the caller says otherwise: "<|im_end|>" in untrusted text is encoded as
+// plain characters, never as the control token. docs/tokenizers.md explains how chat prompts use
+// this.
 #pragma once
 
 #include <filesystem>
@@ -20,8 +21,8 @@
 namespace counterbeam {
 
 struct EncodeOptions {
-  bool special_in_text = false;     // control tokens written out in the text become their ids
-  bool add_special_tokens = false;  // what the post-processor adds: BOS, EOS
+  bool special_in_text = false;     // recognise control tokens that are spelled out in the text
+  bool add_special_tokens = false;  // add the tokens of the post-processor, such as BOS and EOS
 };
 
 struct DecodeOptions {
@@ -44,7 +45,8 @@ class Tokenizer {
   // Reads tokenizer.json, and tokenizer_config.json where there is one.
   static Tokenizer load(const std::filesystem::path& folder);
 
-  // The same from memory; `name` and `config_name` open the messages. An empty config: none.
+  // The same from memory. Messages start with `name` or `config_name`. An empty `config` means that
+  // there is none.
   static Tokenizer parse(std::string_view json, std::string_view name, std::string_view config,
                          std::string_view config_name);
 
@@ -52,29 +54,29 @@ class Tokenizer {
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // Bytes that are no valid UTF-8 count as U+FFFD.
+  // Invalid UTF-8 is encoded as U+FFFD.
   std::vector<TokenId> encode(std::string_view text, EncodeOptions options = {}) const;
 
-  // The parts as one text: ids are those of the whole, but no control token takes a byte of an
-  // untrusted part.
+  // Encodes the parts as one text: the ids are those of the concatenation, except that no control
+  // token is recognised where it overlaps an untrusted part.
   std::vector<TokenId> encode_parts(std::span<const PromptPart> parts) const;
 
   std::string decode(std::span<const TokenId> ids, DecodeOptions options = {}) const;
 
-  // The id of a token by its text: an added token, or one of the vocabulary as the file spells it.
+  // The id of an added token, or of a vocabulary token as spelled in the file.
   std::optional<TokenId> find(std::string_view token) const;
-  // The text of a token as the file spells it; nothing for an id without a token.
+  // The text of a token as spelled in the file; empty if no token has the id.
   std::optional<std::string_view> token_text(TokenId id) const;
   bool is_special(TokenId id) const;
 
-  // Tokens in all, and one more than the largest id; a model may have more rows than that.
+  // The number of tokens, and the largest id plus one. A model's embedding may have more rows.
   std::size_t size() const;
   TokenId id_limit() const;
 
   const NamedTokens& named() const;
   const std::vector<AddedToken>& added_tokens() const;
 
-  struct Parts;  // what the file describes; tokenizer_parts.h
+  struct Parts;  // defined in tokenizer_parts.h
   explicit Tokenizer(std::unique_ptr<Parts> parts);
 
  private:
@@ -87,15 +89,15 @@ class Tokenizer {
   std::unique_ptr<Parts> parts_;
 };
 
-// Decodes as ids come. All that push() and finish() return, joined, is decode() of all the ids.
-// Byte-level tokenizers hold back at most 3 bytes, those of a character not yet complete.
+// Decodes a stream of ids. The concatenated results of push() and finish() equal decode() of all
+// the ids. Byte-level tokenizers hold back at most 3 bytes, those of an incomplete character.
 class IncrementalDecoder {
  public:
   // REQUIRES: the tokenizer outlives the decoder
   explicit IncrementalDecoder(const Tokenizer& tokenizer, DecodeOptions options = {});
 
   std::string push(TokenId id);
-  std::string finish();  // after it, a new text begins
+  std::string finish();  // ends the text; the next push() starts a new one
 
  private:
   const Tokenizer* tokenizer_;

@@ -1,5 +1,5 @@
-// Loads a Tokenizer. The vocabulary and the merges, nearly all of the file, are read by a cursor
-// straight into their tables; the small rest goes through Json.
+// Loads a Tokenizer. The vocabulary and the merges, which are nearly all of the file, are read by a
+// JsonCursor directly into their tables; the rest is parsed as Json.
 #include <algorithm>
 #include <map>
 
@@ -16,7 +16,7 @@ using Parts = Tokenizer::Parts;
 
 constexpr std::string_view kAdvice = "download the file again";
 
-// The raw text of a member, by key; a key twice is refused.
+// The raw text of each member, by key. Duplicate keys are rejected.
 using Members = std::map<std::string, std::string_view, std::less<>>;
 
 void put_member(Members& members, std::string_view file, std::string key, std::string_view raw) {
@@ -56,7 +56,7 @@ class FileReader {
   }
 
  private:
-  // Calls use(field) with the member of that name, null when it is absent.
+  // Calls use(field) with the member `key`, or with null if it is absent.
   template <typename Use>
   void with(const std::string& key, Use use) const {
     const auto found = top_.find(key);
@@ -145,7 +145,7 @@ class FileReader {
     return bpe;
   }
 
-  // Merges come as "left right" or as ["left", "right"].
+  // A merge is written as "left right" or as ["left", "right"].
   void read_merges(Bpe& bpe) const {
     const std::string_view raw = model_.at("merges");
     JsonCursor cursor(raw, file_, kAdvice);
@@ -187,7 +187,7 @@ class FileReader {
 
   static AddedToken read_added_token(const JsonField& field) {
     AddedToken token;
-    field.at("id").whole_number();  // the file's id is checked, but the place decides: see below
+    field.at("id").whole_number();  // checked but not used: read_added() assigns the ids
     token.content = field.at("content").string();
     token.special = field.at("special").boolean();
     token.normalized = field.boolean_or("normalized", !token.special);
@@ -197,8 +197,9 @@ class FileReader {
     return token;
   }
 
-  // A token the vocabulary has keeps that id; the others are numbered from the vocabulary's size on
-  // in the order of the file, as the reference does, whatever ids the file gives them.
+  // A token that is in the vocabulary has its id from there. The others are numbered from the
+  // vocabulary's size in file order, whatever ids the file gives them, as Hugging Face's tokenizers
+  // do.
   void read_added(const JsonField& field, Parts& parts) const {
     auto next_id = static_cast<TokenId>(parts.bpe.vocabulary().size());
     SplitPattern::Scratch scratch;
@@ -231,14 +232,14 @@ class FileReader {
   Vocabulary vocabulary_;
 };
 
-// A token of tokenizer_config.json: a string, or an object with its content.
+// A token in tokenizer_config.json is a string or an object with "content".
 std::optional<std::string> read_named(const JsonField& config, std::string_view key) {
   if (!config.has(key)) return std::nullopt;
   const JsonField field = config.at(key);
   return field.is_object() ? field.at("content").string() : field.string();
 }
 
-// add_bos_token and add_eos_token, where the file has them, replace the post-processor.
+// add_bos_token and add_eos_token, if present, replace the post-processor.
 void read_config(const JsonField& config, const Tokenizer& tokenizer, Parts& parts) {
   parts.named = {read_named(config, "bos_token"), read_named(config, "eos_token"),
                  read_named(config, "pad_token"), read_named(config, "unk_token")};

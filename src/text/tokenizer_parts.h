@@ -1,4 +1,4 @@
-// What a tokenizer is made of. The loader fills it, Tokenizer works with it.
+// The parts of a Tokenizer, filled by its loader.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@
 
 namespace counterbeam {
 
-// Buffers of one encode at a time.
+// Buffers for one encode at a time.
 struct EncodeScratch {
   Bpe::Scratch bpe;
   PreTokenizer::Scratch pre_tokenizer;
@@ -22,7 +22,7 @@ struct EncodeScratch {
   std::vector<AddedTokens::Part> raw_parts, normal_parts;
 };
 
-// Hands out a scratch to each encode that runs and keeps a few for the next.
+// Lends a scratch to each running encode and keeps a few for reuse.
 class ScratchPool {
  public:
   std::unique_ptr<EncodeScratch> take();

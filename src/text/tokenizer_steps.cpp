@@ -155,7 +155,7 @@ void read_pre_tokenizer(const JsonField& field, PreTokenizer& steps) {
                                                   ? read_behavior(field.at("behavior"))
                                                   : SplitBehavior::Isolated));
   } else if (type == "Whitespace") {
-    // The two joiners are word characters in the reference.
+    // The two joiners are word characters in Hugging Face's tokenizers.
     steps.add(PreTokenizer::Split{SplitPattern("[\\w\\u200c\\u200d]+|[^\\w\\s\\u200c\\u200d]+"),
                                   SplitBehavior::Removed, true});
   } else if (type == "WhitespaceSplit") {
@@ -222,7 +222,7 @@ std::vector<TokenId> read_ids(const JsonField& field) {
 
 using Items = std::vector<Tokenizer::Parts::TemplateItem>;
 
-// Puts what `outer` says around what `items` says already.
+// Replaces the text slot of `outer` by `items`.
 void wrap(Items outer, Items& items) {
   Items result;
   for (auto& item : outer) {

@@ -1,5 +1,5 @@
 // Reads the four pipelines of tokenizer.json: normalizer, pre_tokenizer, post_processor, decoder.
-// A type or value that is not supported is refused by name.
+// Throws an Error that names any unsupported type or value.
 #pragma once
 
 #include "text/json_field.h"
@@ -7,7 +7,7 @@
 
 namespace counterbeam {
 
-// Each takes the field, which may be null, and adds its steps.
+// Each adds the steps that the field describes; a null field means the default.
 void read_normalizer(const JsonField& field, Normalizer& normalizer);
 void read_pre_tokenizer(const JsonField& field, PreTokenizer& pre_tokenizer);
 void read_detokenizer(const JsonField& field, Detokenizer& detokenizer);

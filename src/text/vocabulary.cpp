@@ -6,7 +6,7 @@
 namespace counterbeam {
 namespace {
 
-constexpr std::uint64_t kMaxGap = 1'000'000;  // ids without a token that are borne
+constexpr std::uint64_t kMaxGap = 1'000'000;  // limit on unused ids
 
 }  // namespace
 

@@ -1,4 +1,5 @@
-// The tokens of a model: text to id and back. Texts lie in one buffer; the index is open-addressed.
+// The tokens of a model: text to id and back. Texts are stored in one buffer; the index uses open
+// addressing.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +16,16 @@ class Vocabulary {
  public:
   enum class Added { Yes, TextTaken, IdTaken, IdTooLarge };
 
-  // An id may leave gaps, but not more than the table of ids can bear.
+  // Ids may have gaps, up to a limit (see Added).
   Added add(std::string_view text, std::uint64_t id);
 
   std::optional<TokenId> find(std::string_view text) const;
 
-  // Nothing for an id that no token has.
+  // Empty if no token has the id.
   std::optional<std::string_view> text(TokenId id) const;
 
   std::size_t size() const { return count_; }
-  // One more than the largest id.
+  // The largest id plus one.
   TokenId id_limit() const { return id_limit_; }
 
  private:

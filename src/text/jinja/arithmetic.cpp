@@ -1,5 +1,5 @@
-// Python's arithmetic: floor division and modulo follow the divisor's sign, + and * join and repeat
-// sequences. Integers are 64 bits; what would overflow is an error, never a wrapped number.
+// Python's arithmetic: floor division and modulo follow the divisor's sign, + and * concatenate and
+// repeat sequences. Integers have 64 bits; overflow is an error.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -19,7 +19,8 @@ constexpr std::string_view symbol(Op op) {
                           type_name(a), type_name(b)));
 }
 
-// By reference: the result is read after the operation that tells of the overflow.
+// `result` is a reference because the builtin that computes `overflowed` writes it, and arguments
+// are evaluated in any order.
 Value exact(bool overflowed, const std::int64_t& result) {
   if (overflowed) throw Fault("an integer does not fit in 64 bits");
   return Value(result);

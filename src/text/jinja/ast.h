@@ -1,6 +1,5 @@
-// A parsed template. Names are numbered once, so that a lookup compares integers; nodes carry the
-// line they came from. Built by the parser, never changed afterwards, shared by any number of
-// renderings.
+// A parsed template. Names are interned, so that a lookup compares integers; nodes carry their line
+// number. Built by the parser, immutable afterwards, and shared by concurrent renderings.
 #pragma once
 
 #include <memory>
@@ -33,14 +32,14 @@ enum class ExprKind : std::uint8_t {
   Filter,
   Test,
   Concat,
-  Compare,  // items: left, then one per op
+  Compare,  // items: left operand, then one per op
   And,
   Or,
   Not,
   Negate,
   Plus,
   Binary,
-  Conditional,  // items: test, then, else (may be null)
+  Conditional,  // items: condition, then, else (may be null)
   NamespaceTarget,
 };
 
@@ -70,11 +69,11 @@ struct Keyword {
 struct Expr {
   ExprKind kind = ExprKind::Const;
   int line = 0;
-  int height = 1;  // levels of nodes below and including this one
+  int height = 1;  // height of the tree below and including this node
   Value constant;
   NameId name = 0;
   std::string text;                  // attribute, filter or test name
-  const Builtin* builtin = nullptr;  // the filter or test; null when there is none of that name
+  const Builtin* builtin = nullptr;  // the filter or test; null if the name is unknown
   std::vector<ExprPtr> items;        // operands; for calls, filters and tests the subject is first
   std::vector<Op> ops;
   std::vector<Keyword> keywords;
@@ -84,7 +83,7 @@ struct Expr {
 enum class StmtKind : std::uint8_t {
   Data,
   Print,
-  If,  // branches: tests in exprs, bodies in bodies; one body more than tests is the else
+  If,  // conditions in exprs, their bodies in bodies; an extra body is the else
   For,
   Set,
   SetBlock,
@@ -92,18 +91,18 @@ enum class StmtKind : std::uint8_t {
   Macro,
   CallBlock,
   FilterBlock,
-  Scope,  // generation, block: a scope of its own
+  Scope,  // generation, block: opens a scope
   AutoEscape,
   Break,
   Continue,
-  Unsupported,  // include, import, extends: an error when reached
+  Unsupported,  // include, import, extends: an error if executed
 };
 
 struct MacroDef {
   std::string name;
   std::vector<NameId> params;
   std::vector<std::string> param_names;
-  std::vector<ExprPtr> defaults;  // of the last params
+  std::vector<ExprPtr> defaults;  // of the trailing params
   bool uses_caller = false, uses_kwargs = false, uses_varargs = false;
   bool explicit_caller = false;
   Body body;
@@ -128,7 +127,7 @@ struct Program {
   NameId loop = 0, caller = 0, kwargs = 0, varargs = 0;
 };
 
-// Throws Error with the template's name and line.
+// Throws an Error that names the template and the line.
 std::unique_ptr<const Program> parse_template(std::string_view source, std::string name,
                                               const Limits& limits);
 

@@ -1,5 +1,5 @@
-// The `attribute` argument of map, sort, groupby and their like: "address.city", 0, or for sort a
-// list "age,name".
+// The `attribute` argument of map, sort, groupby and similar filters: "address.city", 0, or for
+// sort a list "age,name".
 #pragma once
 
 #include <string_view>
@@ -12,19 +12,19 @@ namespace counterbeam::jinja {
 
 class AttributePath {
  public:
-  // Missing or None: the item itself.
+  // If `attribute` is Missing or None, the path selects the item itself.
   AttributePath(const Heap& heap, const Value& attribute);
 
-  // `fallback` (Missing: none) stands in for whatever is undefined on the way.
+  // `fallback`, unless Missing, replaces any undefined value along the path.
   Value operator()(Interpreter& in, Value item, const Value& fallback = {}) const;
 
  private:
   std::vector<Value> parts_;
 };
 
-// The keys a sort compares: one path, or several split at commas. Strings are lower-cased unless
-// case matters.
+// The sort keys: one path, or several separated by commas.
 std::vector<AttributePath> attribute_paths(const Heap& heap, const Value& attribute);
+// Lower-cases a string unless `case_sensitive`.
 Value ignore_case(const Heap& heap, Value value, bool case_sensitive);
 
 }  // namespace counterbeam::jinja

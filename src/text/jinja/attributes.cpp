@@ -1,6 +1,6 @@
-// obj.name and obj[key], as the immutable sandbox resolves them: an attribute wins over an item for
-// the dot, an item over an attribute for the brackets, and what would change a list or dict in
-// place is not there.
+// obj.name and obj[key], as Jinja's ImmutableSandboxedEnvironment resolves them: the dot prefers an
+// attribute to an item, brackets prefer an item to an attribute, and methods that would modify a
+// list or dict do not exist.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -89,7 +89,7 @@ Value number_attribute(const Value& object, std::string_view name) {
   return {};
 }
 
-// What is not a method.
+// Attributes that are not methods.
 Value data_attribute(Interpreter& in, const Value& object, std::string_view name) {
   switch (object.kind()) {
     case Kind::Namespace:
@@ -151,7 +151,7 @@ Value Interpreter::own_attribute(const Value& object, std::string_view name) {
 }
 
 Value Interpreter::attribute(const Value& object, std::string_view name) {
-  // The common case first: a message's own key that no method of dict hides.
+  // The common case first: a key of a message that is not also a method of dict.
   if (object.is(Kind::Dict) && !find_method(object, name) && !changes_in_place(object, name)) {
     const Value* found = find(object.as<DictObject>(), name);
     return found ? *found : heap_.undefined_item(object, heap_.text(name));

@@ -1,6 +1,7 @@
-// What one rendering may use. Every loop turn, evaluated node and copied block of bytes is a step;
-// every string, list and dict a template builds is charged while it lives. Running out is an error,
-// so a hostile template costs a fraction of a second and some megabytes, never the machine.
+// Limits on the time and memory of one rendering. Every loop iteration, evaluated node and copied
+// block of bytes counts as a step; every string, list and dict that a template builds is charged
+// while it lives. Exceeding a limit is an error, so a hostile template costs at most a fraction of
+// a second and some megabytes.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +16,11 @@ struct Limits {
   std::uint64_t steps = 5'000'000;
   std::size_t memory_bytes = std::size_t{32} << 20;  // live values built by the template
   std::size_t output_bytes = std::size_t{16} << 20;  // one string, and the whole output
-  int depth = 600;       // nested evaluations: expressions, blocks and macro calls together
-  int value_depth = 64;  // lists within lists
+  int depth = 600;       // nesting of expressions, blocks and macro calls together
+  int value_depth = 64;  // nesting of lists and dicts
   int parse_depth = 200;
 
-  // The same limits with room for a conversation of this many bytes.
+  // The same limits, raised for a conversation of this many bytes.
   Limits widened(std::size_t input_bytes) const {
     Limits wide = *this;
     wide.steps += 16 * input_bytes;
@@ -29,7 +30,7 @@ struct Limits {
   }
 };
 
-// What went wrong inside a template; the interpreter adds the template's name and the line.
+// An error inside a template; the interpreter adds the template's name and the line.
 class Fault : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -44,7 +45,7 @@ class Budget {
     steps_ += count;
     if (steps_ > limits_.steps) fail_steps();
   }
-  // The work of copying or scanning bytes.
+  // Charges the work of copying or scanning bytes.
   void scan(std::size_t bytes) { step(1 + bytes / 64); }
   void take(std::size_t bytes) {
     used_ += bytes;
@@ -54,11 +55,11 @@ class Budget {
     }
   }
   void give_back(std::size_t bytes) { used_ -= bytes; }
-  // Before a string of this many bytes is built.
+  // To be called before a string of this many bytes is built.
   void check_text(std::size_t bytes) const {
     if (bytes > limits_.output_bytes) fail_text(bytes);
   }
-  // Before a list of this many items is built.
+  // To be called before a list of this many items is built.
   void check_items(std::size_t count) const {
     if (count > limits_.memory_bytes / 16) fail_memory();
   }

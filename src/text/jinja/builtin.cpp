@@ -13,7 +13,7 @@ struct Parameter {
   bool optional = false;
 };
 
-// The next word of a signature; false at its end.
+// Parses the next parameter of a signature. Returns false at its end.
 bool next_parameter(std::string_view& signature, Parameter& parameter) {
   if (signature.empty()) return false;
   const std::size_t space = std::min(signature.find(' '), signature.size());

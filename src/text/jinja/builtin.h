@@ -1,7 +1,7 @@
-// Functions a template can reach by name: filters, tests, globals and methods. A signature is a
-// string of parameter names, "old new ?count *rest **named": "?" may be left out, a leading "_"
-// makes it positional only, "*rest" and "**named" take what remains. Calls are bound before they
-// run.
+// Functions that a template can call by name: filters, tests, globals and methods. A signature is a
+// string of parameter names such as "old new ?count *rest **named": "?" marks an optional
+// parameter, "_" a positional-only one, and "*rest" and "**named" take the remaining arguments.
+// Arguments are bound to parameters before the call.
 #pragma once
 
 #include <string>
@@ -28,13 +28,13 @@ struct Call {
   Budget& budget;
   const Builtin& builtin;
   Value self;               // of a method
-  std::vector<Value> args;  // one per parameter; Missing where left out
+  std::vector<Value> args;  // one per parameter; Missing if not given
   std::vector<Value> rest;
   std::vector<std::pair<std::string, Value>> named;
 
   const Value& operator[](std::size_t i) const { return args[i]; }
   bool has(std::size_t i) const { return !args[i].missing(); }
-  // Each throws a Fault that names the function when the argument is of another type.
+  // Each throws a Fault that names the function if the argument has another type.
   std::int64_t integer(std::size_t i, std::int64_t otherwise = 0) const;
   bool flag(std::size_t i, bool otherwise = false) const;
   const Text& text(std::size_t i) const;
@@ -58,14 +58,14 @@ struct FunctionObject : Object {
 
 using BuiltinTable = std::unordered_map<std::string_view, Builtin>;
 
-// Null when there is none of that name.
+// Null if there is none of that name.
 const Builtin* find_filter(std::string_view name);
 const Builtin* find_test(std::string_view name);
 const Builtin* find_global(std::string_view name);
-// Methods of str, list, tuple, dict, int, float and the rest; null when the type has none.
+// Methods of str, list, tuple, dict, int, float and so on; null if the type has no such method.
 const Builtin* find_method(const Value& self, std::string_view name);
 
-// The parts the tables are put together from, one per file.
+// The parts of the tables, one per file.
 BuiltinTable make_table(std::initializer_list<std::vector<Builtin>> parts);
 std::vector<Builtin> text_filters();
 std::vector<Builtin> markup_filters();

@@ -8,7 +8,7 @@
 namespace counterbeam::jinja {
 namespace {
 
-// The simple upper case of what to_lower() maps down, and of the few that map up only.
+// The simple upper-case mapping: the inverse of to_lower(), and the few one-way mappings.
 char32_t to_upper(char32_t code) {
   static const auto kTable = [] {
     std::unordered_map<char32_t, char32_t> table = {{0xB5, 0x39C},  {0x131, 'I'},   {0x17F, 'S'},

@@ -1,4 +1,4 @@
-// Counts nested evaluations; the limit keeps a template's recursion off the machine's stack.
+// Counts nested evaluations and enforces the limit, so that a template cannot overflow the stack.
 #pragma once
 
 #include <fmt/format.h>

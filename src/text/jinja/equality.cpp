@@ -37,7 +37,7 @@ bool equal_ranges(const RangeObject& a, const RangeObject& b) {
   return a.start == b.start && (a.size() == 1 || a.step == b.step);
 }
 
-// Keys and items compare as sets, values by identity.
+// Views of keys and of items compare as sets, views of values by identity.
 bool equal_views(const Value& left, const Value& right, Budget* budget) {
   const auto& a = left.as<ViewObject>();
   const auto& b = right.as<ViewObject>();

@@ -53,8 +53,8 @@ bool is_octal(char c) {
   return c >= '0' && c <= '7';
 }
 
-// Two \u escapes that make one character, as JSON writes it: Python keeps two surrogates, which no
-// UTF-8 can hold, so both are refused.
+// Surrogates are rejected, even as a pair: Python would keep two lone surrogates, which UTF-8
+// cannot represent.
 bool encodable(char32_t code) {
   return code <= 0x10FFFF && !(code >= 0xD800 && code <= 0xDFFF);
 }

@@ -1,4 +1,4 @@
-// Escapes in and out of string literals, as Python writes them.
+// Parses and writes Python's escapes in string literals.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace counterbeam::jinja {
 
-// The inside of a quoted literal to its text. A bad escape sets `problem`.
+// Decodes the inside of a quoted literal. A bad escape sets `problem`.
 std::string unescape(std::string_view literal, std::string& problem);
 
-// repr() of a string, marks kept.
+// Appends repr() of a string; trust marks are kept.
 void append_repr(Text& out, const Text& text);
 
 }  // namespace counterbeam::jinja

@@ -1,4 +1,4 @@
-// Expressions.
+// Evaluation of expressions.
 #include <fmt/format.h>
 
 #include "text/jinja/depth.h"
@@ -56,7 +56,7 @@ Value Interpreter::evaluate(const Expr& expr, const ScopePtr& scope) {
     case ExprKind::Plus: {
       const Value value = evaluate(*expr.items[0], scope);
       if (value.is_integral()) return Value(value.integer());
-      if (!value.is(Kind::Float)) negate(value);  // the same complaint
+      if (!value.is(Kind::Float)) negate(value);  // throws the error for a bad operand
       return value;
     }
     case ExprKind::Binary: {

@@ -1,4 +1,4 @@
-// Filters that know HTML: escaping, marking as safe, attributes and URLs.
+// Filters for HTML: escaping, marking as safe, attributes and URLs.
 #include <fmt/format.h>
 
 #include "text/jinja/builtin.h"
@@ -27,7 +27,7 @@ Text replace_literal(const Call& call, const Text& text, std::string_view from,
   return replace(text, Text(std::string(from)), Text(std::string(to)), -1, call.budget);
 }
 
-// Text without tags and comments, whitespace runs as one space, entities resolved.
+// Removes tags and comments, collapses white space and resolves entities.
 Value strip_tags(Call& call) {
   Text text = call.string(0);
   for (const auto& [open, close] :

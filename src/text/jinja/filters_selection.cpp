@@ -15,7 +15,7 @@ struct Keyed {
   Value key, item;
 };
 
-// Stable, and stable in reverse too, as Python's sorted().
+// A stable sort, also in reverse, as Python's sorted().
 void sort_keyed(const Heap& heap, std::vector<Keyed>& all, bool reverse) {
   if (reverse) std::reverse(all.begin(), all.end());
   std::stable_sort(all.begin(), all.end(),

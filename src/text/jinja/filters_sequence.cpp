@@ -1,4 +1,4 @@
-// Filters that take a sequence apart or bring it into another shape.
+// Filters that split or reshape a sequence.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,7 +20,7 @@ Value list_filter(Call& call) {
   return call.heap.list(items(call.heap, call[0]).copy());
 }
 
-// The next item of an iterator, which loses it.
+// Takes the first item; an iterator is advanced.
 bool take_first(const Heap& heap, const Value& value, Value& first) {
   if (!value.is(Kind::Iterator)) {
     const Items all = items(heap, value);

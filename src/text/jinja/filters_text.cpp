@@ -13,7 +13,7 @@
 namespace counterbeam::jinja {
 namespace {
 
-// soft_str: Markup stays Markup, the rest becomes a plain string.
+// markupsafe's soft_str: Markup stays Markup, anything else becomes a plain string.
 Value made_from(const Call& call, Text text) {
   call.budget.scan(text.size());
   return call.heap.text(std::move(text), is_markup(call[0]));

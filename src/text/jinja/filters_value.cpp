@@ -59,7 +59,7 @@ Value float_filter(Call& call) {
   return otherwise;
 }
 
-// Python rounds integers to tens half to even.
+// As in Python, integers are rounded half to even.
 std::int64_t round_integer(std::int64_t value, std::int64_t digits) {
   if (digits >= 0) return value;
   if (digits < -18) return 0;

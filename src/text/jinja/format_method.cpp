@@ -1,5 +1,5 @@
-// str.format and str.format_map: replacement fields, attributes and items in them, conversions and
-// nested specs.
+// str.format and str.format_map: replacement fields with attributes, items, conversions and nested
+// format specs.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// "..." % values, Python's printf.
+// "..." % values: Python's printf-style formatting.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -41,7 +41,7 @@ class PercentFormat {
     return items_of(values_)[next_++];
   }
 
-  // One conversion after its '%'; returns the place after it.
+  // Formats the conversion after a '%' and returns the offset after it.
   std::size_t convert(std::size_t at) {
     const std::string_view view = format_.view();
     const Value* value = nullptr;

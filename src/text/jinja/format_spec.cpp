@@ -96,7 +96,7 @@ Text padded(const Heap& heap, const Spec& spec, std::string_view sign, const Tex
   if (align != '^' || spec.width <= size)
     return pad(whole, spec.width, align == '<' ? Side::Left : Side::Right, spec.fill,
                *heap.budget());
-  // Unlike str.center, format puts the odd space on the right.
+  // Unlike str.center, format puts the extra space on the right.
   const Text left =
       pad(whole, size + (spec.width - size) / 2, Side::Right, spec.fill, *heap.budget());
   return pad(left, spec.width, Side::Left, spec.fill, *heap.budget());
@@ -107,7 +107,7 @@ std::string_view sign_text(const Spec& spec, bool negative) {
   return spec.sign == '+' ? "+" : spec.sign == ' ' ? " " : "";
 }
 
-// With zeros as fill, the grouping marks reach into the padding.
+// Groups the digits; zero padding is grouped too.
 std::string zero_grouped(std::string digits, const Spec& spec, std::size_t every,
                          std::size_t used) {
   std::string out = group_digits(digits, spec.grouping, every);
@@ -191,7 +191,7 @@ std::string real_digits(const Spec& spec, double value) {
   }
   if (spec.precision < 0) return float_repr(value);
   std::string out = print_real('g', std::max<std::int64_t>(precision, 1), value, spec.alternate);
-  // Without a type there is at least one digit after the point, or an exponent.
+  // Without a type the output has at least one digit after the point, or an exponent.
   if (out.find_first_of(".en") == out.npos) {
     const auto digits = static_cast<std::int64_t>(out.size());
     out = digits < precision || precision == 0 ? out + ".0"

@@ -1,4 +1,4 @@
-// The functions a template finds by name: Jinja's own and the ones transformers adds.
+// Global functions: those of Jinja and those that transformers adds.
 #include <fmt/format.h>
 
 #include <ctime>
@@ -10,7 +10,7 @@
 namespace counterbeam::jinja {
 namespace {
 
-constexpr std::int64_t kMaxRange = 100000;  // Jinja's sandbox has the same
+constexpr std::int64_t kMaxRange = 100000;  // as in Jinja's sandbox
 
 Value make_range(Call& call) {
   const bool single = !call.has(1);
@@ -49,7 +49,7 @@ Value make_namespace(Call& call) {
   const Value dict = make_dict(call);
   std::vector<std::pair<std::string, Value>> attributes;
   for (const auto& [key, value] : dict.as<DictObject>().items) {
-    if (!key.is(Kind::Str)) continue;  // no template can reach it
+    if (!key.is(Kind::Str)) continue;  // not reachable from a template
     if (text_of(key).view().starts_with("_"))
       call.fail(
           fmt::format("underscore-prefixed attribute '{}' is not allowed", text_of(key).view()));
@@ -80,7 +80,7 @@ Value raise_exception(Call& call) {
   throw Fault(std::string(call.string(0).view()));
 }
 
-// strftime of the C library, with the three conversions it lacks or fills for naive times.
+// strftime of the C library, with %f, %z and %Z as Python formats them for a naive time.
 Value strftime_now(Call& call) {
   const std::string_view given = call.text(0).view();
   std::string out;

@@ -1,4 +1,4 @@
-// Statements and scopes.
+// Execution of statements, and scopes.
 #include "text/jinja/interpreter.h"
 
 #include <fmt/format.h>
@@ -12,7 +12,7 @@ namespace counterbeam::jinja {
 Interpreter::Interpreter(const Program& program, const Limits& limits, const std::tm& now)
     : program_(program), budget_(limits), heap_(&budget_), now_(now) {}
 
-// Macros hold scopes and namespaces hold anything, rings included: they are emptied one by one.
+// Breaks reference cycles: macros hold scopes, and namespaces can hold anything, even themselves.
 Interpreter::~Interpreter() {
   for (const ScopePtr& scope : kept_) scope->values.clear();
   for (const Value& space : namespaces_) space.as<NamespaceObject>().items.clear();
@@ -153,7 +153,7 @@ Flow Interpreter::execute_if(const Stmt& stmt, const ScopePtr& scope) {
 }
 
 Flow Interpreter::execute_scope(const Stmt& stmt, const ScopePtr& scope) {
-  // A named block sees what the top level has set, not the loop it may stand in.
+  // A named block sees the variables of the top level, not those of a loop around it.
   const ScopePtr parent = stmt.from_root && !kept_.empty() ? kept_.front() : scope;
   const ScopePtr block = inner(parent);
   const Flow flow = execute(stmt.bodies[0], block);
@@ -173,7 +173,7 @@ Flow Interpreter::execute_with(const Stmt& stmt, const ScopePtr& scope) {
   return flow;
 }
 
-// Runs a body into a text of its own.
+// Executes a body with its output in a separate text.
 Flow Interpreter::execute_buffered(const Body& body, const ScopePtr& scope, Text& out) {
   Text* const outer = out_;
   out_ = &out;

@@ -1,6 +1,6 @@
-// Runs a parsed template once over one set of variables. Scopes mirror Jinja's: `set` writes the
-// innermost one, loops, macros and blocks open their own, macros see the scope they were written
-// in.
+// Renders a parsed template once with one set of variables. Scopes are those of Jinja: `set` writes
+// to the innermost one; loops, macros and blocks open new ones; macros see the scope in which they
+// are defined.
 #pragma once
 
 #include <ctime>
@@ -18,7 +18,7 @@ namespace counterbeam::jinja {
 struct Scope {
   std::shared_ptr<Scope> parent;
   std::vector<std::pair<NameId, Value>> values;
-  bool captured = false;  // by a macro, which may outlive the block
+  bool captured = false;  // held by a macro, which may outlive the block
 };
 using ScopePtr = std::shared_ptr<Scope>;
 
@@ -38,17 +38,17 @@ class Interpreter {
   Interpreter(const Interpreter&) = delete;
   Interpreter& operator=(const Interpreter&) = delete;
 
-  // Throws Error that names the template and the line.
+  // Throws an Error that names the template and the line.
   Text run(const std::vector<std::pair<std::string_view, Value>>& variables);
 
   const Heap& heap() const { return heap_; }
   Budget& budget() { return budget_; }
   const std::tm& now() const { return now_; }
 
-  // obj.name and obj[key] as the sandbox resolves them; undefined where there is none.
+  // obj.name and obj[key] as the sandbox resolves them; undefined if there is none.
   Value attribute(const Value& object, std::string_view name);
   Value subscript(const Value& object, const Value& key);
-  // Only the attribute: Missing where there is none.
+  // Looks for an attribute only, not an item; Missing if there is none.
   Value own_attribute(const Value& object, std::string_view name);
 
   Value call(const Value& function, Args args);
@@ -57,7 +57,7 @@ class Interpreter {
   Value make_namespace(std::vector<std::pair<std::string, Value>> items);
   // Renders the body of a recursive loop over other items: loop(items).
   Value recurse(LoopObject& loop, const Value& source);
-  // The next item of a loop that passes its filter; false at the end.
+  // Advances to the next item that passes the loop's filter. Returns false at the end.
   bool advance(LoopObject& loop, Value& item);
 
  private:
@@ -79,7 +79,7 @@ class Interpreter {
   Value evaluate_name(const Expr& expr, const Scope* scope);
   Value evaluate_call(const Expr& expr, const ScopePtr& scope);
   Value evaluate_filter(const Expr& expr, Value subject, const ScopePtr& scope);
-  // A filter block's chain: its innermost filter works on the block's text.
+  // Applies the chain of a filter block: its innermost filter receives the block's text.
   Value apply_chain(const Expr& filter, Value text, const ScopePtr& scope);
   Value evaluate_test(const Expr& expr, const ScopePtr& scope);
   Value evaluate_compare(const Expr& expr, const ScopePtr& scope);
@@ -91,7 +91,7 @@ class Interpreter {
   void assign(const Expr& target, Value value, const ScopePtr& scope);
   void store(Scope& scope, NameId name, Value value);
   ScopePtr inner(const ScopePtr& scope);
-  // Forgets a scope's values unless a macro still needs them.
+  // Releases a scope's values unless a macro still needs them.
   void leave(const ScopePtr& scope);
   Value make_macro(const MacroDef& def, const ScopePtr& scope);
   Value call_macro(const MacroObject& macro, Args args);
@@ -112,14 +112,14 @@ class Interpreter {
 struct LoopObject : Object {
   const Stmt* stmt = nullptr;
   ScopePtr outer;
-  Value source;  // what is walked, for its length
+  Value source;  // the iterable, for its length
   Items rest;
   std::size_t at = 0;
   bool filtered = false;
   std::int64_t index0 = -1;
   int depth0 = 0;
   std::int64_t known_length = -1;
-  Value current, before, after;  // after: peeked, Missing when not
+  Value current, before, after;  // after: Missing unless peeked
   Value last_changed;
 };
 

@@ -1,4 +1,4 @@
-// tojson: json.dumps as transformers calls it, marks kept.
+// tojson: json.dumps with the arguments of transformers; trust marks are kept.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ class JsonWriter {
     out_.append("\"");
   }
 
-  // Empty when the character stands for itself.
+  // The escape of a character; empty if it needs none.
   std::string escape_of(char32_t code) const {
     switch (code) {
       case '"':

@@ -66,7 +66,8 @@ class Lexer {
     return text_.substr(at, what.size()) == what;
   }
 
-  // Data up to a tag at `tag`, with the whitespace its sign and lstrip_blocks take away.
+  // Adds the data before the tag at `tag`, without the white space that its sign or lstrip_blocks
+  // removes.
   void add_data(std::size_t tag, char sign, bool lstrips) {
     std::string_view data = text_.substr(at_, tag - at_);
     if (sign == '-') {
@@ -85,8 +86,8 @@ class Lexer {
     return at < text_.size() && (text_[at] == '-' || text_[at] == '+') ? text_[at] : 0;
   }
 
-  // The end of a tag: "+%}", "-%}" with the whitespace after it, or "%}" with one newline. Zero
-  // when there is none at `at`.
+  // The offset after the end of a tag at `at`: "+%}", "-%}" and the white space after it, or "%}"
+  // and one newline. Zero if there is none.
   std::size_t tag_end(std::size_t at, std::string_view closer) const {
     const char sign = sign_at(at);
     const std::size_t body = at + (sign ? 1 : 0);
@@ -127,10 +128,10 @@ class Lexer {
       return advance(tag_end(signed_end ? close - 1 : close, "#}"));
     }
     if (at < text_.size()) fail("Missing end of comment tag");
-    advance(at);  // Jinja lets a template end with the bare opening
+    advance(at);  // Jinja allows a template to end with "{#"
   }
 
-  // The place after "{% raw %}" when the tag whose inside starts at `at` is one.
+  // The offset after "{% raw %}" if the tag whose content starts at `at` is one.
   std::optional<std::size_t> raw_begin(std::size_t at) const {
     at = skip_space(text_, at);
     if (!looking_at("raw", at)) return std::nullopt;
@@ -199,7 +200,7 @@ class Lexer {
     advance(end);
   }
 
-  // Digits with single underscores between them; returns the end (at itself when there are none).
+  // The end of digits with single underscores between them; the start if there are none.
   template <typename Accept>
   std::size_t digits(std::size_t at, Accept accept) const {
     while (at < text_.size()) {

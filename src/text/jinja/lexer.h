@@ -1,5 +1,5 @@
-// Template text to tokens, with Jinja's whitespace rules as transformers sets them: trim_blocks,
-// lstrip_blocks, one trailing newline dropped.
+// Splits a template into tokens, with the white space options that transformers sets: trim_blocks,
+// lstrip_blocks, and one trailing newline removed.
 #pragma once
 
 #include <cstdint>
@@ -35,13 +35,13 @@ struct Token {
   bool is_name(std::string_view name) const { return kind == TokenKind::Name && text == name; }
 };
 
-// A syntax error with its line.
+// A syntax error and its line.
 struct SyntaxFault {
   std::string message;
   int line;
 };
 
-// Ends with one End token. Throws SyntaxFault.
+// The last token is End. Throws SyntaxFault.
 std::vector<Token> tokenize(std::string_view source);
 
 }  // namespace counterbeam::jinja

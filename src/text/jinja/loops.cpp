@@ -1,5 +1,5 @@
-// for loops and the `loop` variable. Items that a loop's own `if` drops are decided as the loop
-// advances, as in Jinja, so the test sees what the body has done before.
+// for loops and the `loop` variable. As in Jinja, the `if` of a loop is evaluated as the loop
+// advances, so its condition sees the effects of earlier iterations.
 #include <fmt/format.h>
 
 #include "text/jinja/depth.h"
@@ -25,7 +25,7 @@ bool Interpreter::advance(LoopObject& loop, Value& item) {
 Flow Interpreter::execute_for_statement(const Stmt& stmt, const ScopePtr& scope) {
   const Value source = evaluate(*stmt.exprs[1], scope);
   if (!stmt.recursive) return execute_for(stmt, scope, source, 0);
-  // A recursive loop is a function of its items: break cannot leave what is around it.
+  // A recursive loop runs like a function: break cannot leave an enclosing loop.
   Text out;
   Text* const outer = out_;
   out_ = &out;
@@ -47,7 +47,7 @@ Flow Interpreter::execute_for(const Stmt& stmt, const ScopePtr& scope, const Val
   LoopObject& loop = *owned;
   heap_.admit(loop, sizeof(LoopObject), 1);
   const Value loop_value(Kind::Loop, owned.release());
-  // loop.changed(loop) would keep the loop alive by itself.
+  // Breaks the reference cycle that loop.changed(loop) creates.
   struct Forget {
     LoopObject& loop;
     ~Forget() { loop.last_changed = Value(); }
@@ -58,7 +58,7 @@ Flow Interpreter::execute_for(const Stmt& stmt, const ScopePtr& scope, const Val
   loop.rest = items(heap_, source);
   loop.filtered = stmt.exprs[2] != nullptr;
   loop.depth0 = depth;
-  bool completed = false;  // a turn that ended early does not count: Jinja then runs the else
+  bool completed = false;  // an iteration left early does not count: Jinja then runs the else
   Value item;
   ScopePtr turn = inner(scope);
   while (true) {

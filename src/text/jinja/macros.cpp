@@ -1,4 +1,4 @@
-// Macros and call blocks: binding of arguments, caller, varargs and kwargs.
+// Macros and call blocks: binds arguments, caller, varargs and kwargs.
 #include <fmt/format.h>
 
 #include "text/jinja/depth.h"
@@ -29,7 +29,7 @@ Value to_dict(const Heap& heap, std::vector<std::pair<std::string, Value>> named
 }  // namespace
 
 Value Interpreter::make_macro(const MacroDef& def, const ScopePtr& scope) {
-  // The macro holds the scope that will hold the macro: the interpreter undoes the ring at its end.
+  // The macro holds the scope that will hold the macro; ~Interpreter breaks the cycle.
   for (ScopePtr outer = scope; outer && !outer->captured; outer = outer->parent) {
     outer->captured = true;
     budget_.take(sizeof(Scope) + 4 * sizeof(Value));

@@ -1,5 +1,5 @@
-// Methods of str that make other strings or lists of them. On Markup the result stays Markup and
-// what is joined to it is escaped, as markupsafe does.
+// Methods of str that return strings or lists of strings. As in markupsafe, the result of a method
+// of Markup is Markup, and arguments that become part of it are escaped.
 #include <fmt/format.h>
 
 #include "text/jinja/builtin.h"
@@ -25,7 +25,7 @@ Value same_list(const Call& call, std::vector<Text> parts) {
   return call.heap.list(std::move(values));
 }
 
-// A string argument to be put into self.
+// A string argument that becomes part of the result.
 Text joinable(const Call& call, const Value& value) {
   if (is_markup(call.self)) return escaped(call.heap, value);
   if (!value.is(Kind::Str))

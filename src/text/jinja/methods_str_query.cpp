@@ -1,4 +1,4 @@
-// Methods of str that answer a question: searches, prefixes and character classes.
+// Methods of str that return a number or a bool: searches, prefixes and character classes.
 #include <fmt/format.h>
 
 #include "text/jinja/builtin.h"
@@ -8,10 +8,10 @@
 namespace counterbeam::jinja {
 namespace {
 
-// The part [start, end) in characters that a search is limited to, as byte offsets.
+// The characters [start, end) that a search is limited to, as byte offsets.
 struct Window {
   std::size_t from, to;
-  bool empty_range;  // start lies beyond end: not even "" is found
+  bool empty_range;  // start is beyond end: not even "" is found
 };
 
 Window window(const Call& call, std::size_t first) {
@@ -82,7 +82,7 @@ Value has_affix(Call& call) {
   return Value(false);
 }
 
-// True when the text is not empty and every character is of the class.
+// Whether the text is not empty and every character is in the class.
 template <bool (*Class)(char32_t)>
 Value all_are(Call& call) {
   const std::string_view view = text_of(call.self).view();

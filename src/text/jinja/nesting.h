@@ -1,4 +1,4 @@
-// Counts how deep the parser is, and refuses to go deeper than the limit.
+// Counts the parser's recursion depth and enforces the limit.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// int(text), float(text) and round(), as Python reads and rounds.
+// Python's int(text), float(text) and round().
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -9,7 +9,7 @@
 namespace counterbeam::jinja {
 namespace {
 
-// Underscores may stand between digits only.
+// Removes underscores. Returns false if one is not between two digits.
 bool without_underscores(std::string_view text, std::string& out) {
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (text[i] != '_') {
@@ -70,7 +70,7 @@ double round_to(double value, std::int64_t digits) {
   if (digits > 308) return value;
   if (digits < -308) return std::copysign(0.0, value);
   if (digits >= 0) {
-    // The printed decimal is correctly rounded, half to even: what Python does.
+    // Printing rounds correctly, half to even, as Python's round() does.
     char buffer[700];
     std::snprintf(buffer, sizeof buffer, "%.*f", static_cast<int>(digits), value);
     return std::strtod(buffer, nullptr);

@@ -1,4 +1,4 @@
-// Truth, length, iteration, membership and order.
+// Truth, length, iteration, membership and ordering.
 #include "text/jinja/operations.h"
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ bool holds(const Heap& heap, const Items& all, const Value& needle) {
   return false;
 }
 
-// Lists and tuples: the first pair that differs decides.
+// Lexicographic order of lists and tuples.
 bool less_items(const Heap& heap, const std::vector<Value>& a, const std::vector<Value>& b) {
   for (std::size_t i = 0; i < a.size() && i < b.size(); ++i)
     if (!equal(a[i], b[i], heap.budget())) return less(heap, a[i], b[i]);
@@ -196,7 +196,7 @@ bool compare(const Heap& heap, Op op, const Value& a, const Value& b) {
       return less(heap, a, b);
     case Op::Greater:
       return less(heap, b, a);
-    // Not the negation of the other order: nothing compares with NaN.
+    // Not the negation of `b < a`: every comparison with NaN is false.
     case Op::LessEqual:
       return less(heap, a, b) || equal(a, b, heap.budget());
     case Op::GreaterEqual:

@@ -1,5 +1,5 @@
-// What Python does to values: truth, length, iteration, order, arithmetic, subscripts, str() and
-// repr(). Each throws a Fault where Python raises.
+// Python's operations on values: truth, length, iteration, ordering, arithmetic, subscripts, str()
+// and repr(). Each throws a Fault where Python raises an exception.
 #pragma once
 
 #include "text/jinja/ast.h"
@@ -8,13 +8,13 @@
 namespace counterbeam::jinja {
 
 bool truth(const Value& value);
-// len(); Fault for what has none.
+// len(); throws a Fault if the value has none.
 std::size_t length(const Value& value);
 bool has_length(const Value& value);
 bool is_iterable(const Value& value);
-// iter(): strings by character, dicts by key. An iterator is used up.
+// iter(): the characters of a string, the keys of a dict. An iterator is consumed.
 Items items(const Heap& heap, const Value& value);
-// Pairs of a dict.
+// The (key, value) pairs of a dict.
 Items dict_items(const Heap& heap, const Value& dict);
 
 bool contains(const Heap& heap, const Value& needle, const Value& haystack);
@@ -25,14 +25,14 @@ Value negate(const Value& value);
 
 // obj[key]; Missing where Python raises LookupError or TypeError.
 Value item(const Heap& heap, const Value& object, const Value& key);
-// The bounds of a slice over `size` items: start, stop, step and how many it selects.
+// The bounds of a slice over `size` items: start, stop, step and the number of items selected.
 struct SliceBounds {
   std::int64_t start, step, count;
 };
 SliceBounds slice_bounds(const SliceObject& slice, std::int64_t size);
 
 Text to_text(const Heap& heap, const Value& value);  // str()
-// str() of anything but a string is built anew; a string is used where it lies.
+// Appends str(value); a string is appended without a copy.
 void append_text(const Heap& heap, Text& out, const Value& value);
 Text repr(const Heap& heap, const Value& value);
 std::string float_repr(double value);
@@ -43,9 +43,9 @@ bool parse_float(std::string_view text, double& value);
 // round(value, digits)
 double round_to(double value, std::int64_t digits);
 
-// HTML escaping, as markupsafe does it.
+// HTML escaping, as in markupsafe.
 Text escape_html(const Text& text);
-// The text of a value for joining with Markup: escaped unless it is Markup itself.
+// The text of a value to be joined with Markup: escaped unless it is Markup.
 Text escaped(const Heap& heap, const Value& value);
 
 // "..." % values

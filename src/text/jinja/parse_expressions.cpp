@@ -105,7 +105,8 @@ ExprPtr Parser::parse_conditional() {
     choice->items.push_back(std::move(node));
     choice->items.push_back(skip_name("else") ? parse_expression() : nullptr);
     node = finish(std::move(choice));
-    unknown_.resize(known);  // a filter that only one branch needs is missed when it is reached
+    // An unknown filter inside a conditional is an error only if it is evaluated.
+    unknown_.resize(known);
   }
   return node;
 }

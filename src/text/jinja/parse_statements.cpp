@@ -11,7 +11,7 @@
 namespace counterbeam::jinja {
 namespace {
 
-// Sets a variable for a block of code and puts it back.
+// Sets a variable and restores it at the end of the scope.
 template <typename T>
 class Restore {
  public:
@@ -261,7 +261,7 @@ std::unique_ptr<Stmt> Parser::parse_set() {
   return stmt;
 }
 
-// A for target or the left side of set: names, tuples of them and, for set, ns.attribute.
+// The target of for or set: names, tuples of names and, for set, ns.attribute.
 ExprPtr Parser::parse_target(std::string_view end, bool with_namespace) {
   const int line = current().line;
   std::vector<ExprPtr> items;

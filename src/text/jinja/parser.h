@@ -1,5 +1,5 @@
-// Tokens to a Program, by recursive descent in the shape of Jinja's own grammar. Expressions are in
-// parse_expressions.cpp, statements in parse_statements.cpp.
+// Parses tokens into a Program by recursive descent, following Jinja's own grammar. Expressions are
+// in parse_expressions.cpp, statements in parse_statements.cpp.
 #pragma once
 
 #include <initializer_list>
@@ -16,20 +16,20 @@ namespace counterbeam::jinja {
 class Parser {
  public:
   Parser(std::vector<Token> tokens, Program& program, const Limits& limits);
-  void run();  // Throws SyntaxFault.
+  void run();  // throws SyntaxFault
 
  private:
   class Nesting;
-  struct Unknown {  // a filter or test of no known name
+  struct Unknown {  // a filter or test with an unknown name
     std::string message;
     int line;
   };
 
   // statements
   Body parse_body(std::initializer_list<std::string_view> ends);
-  // The body of a tag, its closing tag left as the current token.
+  // Parses the body of a tag; its closing tag becomes the current token.
   Body parse_tag_body(std::initializer_list<std::string_view> ends);
-  Body parse_block(std::string_view end);  // and drops the end
+  Body parse_block(std::string_view end);  // also consumes the end tag
   void parse_statement(Body& body);
   std::unique_ptr<Stmt> parse_if();
   std::unique_ptr<Stmt> parse_for();
@@ -72,13 +72,14 @@ class Parser {
   ExprPtr parse_subscribed();
   ExprPtr parse_call(ExprPtr node);
   void parse_call_args(Expr& call);
-  // Filters from the current "|" on, or the name itself when inline; null subject for blocks.
+  // Parses a chain of filters. The current token is "|", or with `inline_first` the first filter's
+  // name. `node` is the subject, null for filter blocks.
   ExprPtr parse_filters(ExprPtr node, bool inline_first);
   ExprPtr parse_test(ExprPtr node);
   std::string parse_dotted_name();
   ExprPtr make(ExprKind kind, int line) const;
   ExprPtr make_binary(Op op, ExprPtr left, ExprPtr right, int line);
-  // Sets the height of a finished node.
+  // Sets the height of a complete node and checks its limit.
   ExprPtr finish(ExprPtr node) const;
 
   // tokens
@@ -101,8 +102,8 @@ class Parser {
   Program& program_;
   const Limits& limits_;
   int depth_ = 0;
-  int loops_ = 0;  // open loops that break may leave
-  bool soft_ = false;
+  int loops_ = 0;      // enclosing loops that break may leave
+  bool soft_ = false;  // an unknown filter or test is an error only if it is evaluated
   std::vector<Unknown> unknown_;
   std::vector<MacroDef*> macros_;
   std::vector<Stmt*> for_loops_;

@@ -1,4 +1,4 @@
-// str() and repr() of every value, marks kept, and Python's way with floats.
+// str() and repr() of values, with trust marks kept and floats printed as in Python.
 #include <fmt/format.h>
 
 #include <charconv>

@@ -1,4 +1,4 @@
-// Jinja's tests: what may stand after `is`.
+// Jinja's tests, which follow `is`.
 #include <fmt/format.h>
 
 #include "text/jinja/builtin.h"

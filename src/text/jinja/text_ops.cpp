@@ -7,7 +7,7 @@
 namespace counterbeam::jinja {
 namespace {
 
-// Rewrites every character through `change(out, code, first)`.
+// Rewrites every character: change(out, code, first) appends the replacement.
 template <typename Change>
 Text map_points(const Text& text, Change change) {
   Text out;

@@ -1,4 +1,5 @@
-// What Python's str does, on Text: every result is made of pieces of its input, so marks survive.
+// The methods of Python's str for Text. Results are made of pieces of the input, so trust marks are
+// kept.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,10 @@ Text fold_case(const Text& text);
 Text swap_case(const Text& text);
 Text capitalize(const Text& text);
 Text title(const Text& text);  // str.title
-// count < 0: all.
+// count < 0 replaces all.
 Text replace(const Text& text, const Text& old, const Text& fresh, std::int64_t count,
              Budget& budget);
-// Pads with `fill` to `width` characters; Both is str.center.
+// Pads with `fill` to `width` characters; Side::Both is str.center.
 Text pad(const Text& text, std::int64_t width, Side text_side, std::string_view fill,
          Budget& budget);
 

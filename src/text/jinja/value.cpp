@@ -8,7 +8,7 @@
 namespace counterbeam::jinja {
 namespace {
 
-constexpr std::size_t kIndexFrom = 12;  // fewer keys are compared one by one
+constexpr std::size_t kIndexFrom = 12;  // dicts with fewer keys are searched linearly
 
 std::uint32_t depth_of(std::span<const Value> items) {
   std::uint32_t depth = 0;
@@ -31,7 +31,7 @@ bool Value::same_as(const Value& other) const {
     case Kind::Float:
       return data_.real == other.data_.real;
     case Kind::Str:
-      // CPython shares equal short strings; a template can count on no more than this.
+      // Equal strings count as identical, since CPython interns many of them.
       return data_.object == other.data_.object || text_of(*this).bytes() == text_of(other).bytes();
     default:
       return data_.object == other.data_.object;

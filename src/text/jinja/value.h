@@ -1,6 +1,7 @@
-// The values of a template: Python's, as far as a template can see them. Scalars live in the Value;
-// everything else is a counted, immutable object (namespaces, loops, iterators and cyclers are the
-// exceptions, as in Jinja). An object knows how deeply it nests, which bounds every recursion.
+// The values of a template, which behave like Python's. Scalars are stored in the Value; everything
+// else is an immutable reference-counted object, except for namespaces, loops, iterators and
+// cyclers, which are mutable as in Jinja. An object knows its nesting depth, which bounds every
+// recursion.
 #pragma once
 
 #include <atomic>
@@ -19,7 +20,7 @@
 namespace counterbeam::jinja {
 
 enum class Kind : std::uint8_t {
-  Missing,  // no value at all: an argument that was not given
+  Missing,  // no value: an argument that was not given
   None,
   Bool,
   Int,
@@ -30,7 +31,7 @@ enum class Kind : std::uint8_t {
   Tuple,
   Dict,
   Range,
-  Iterator,  // a generator: can be walked once, has no length
+  Iterator,  // a generator: can be iterated once, has no length
   View,      // dict.keys(), dict.values(), dict.items()
   Namespace,
   Macro,
@@ -90,7 +91,7 @@ class Value {
     return kind_ == Kind::Bool || kind_ == Kind::Int || kind_ == Kind::Float;
   }
   bool is_integral() const { return kind_ == Kind::Bool || kind_ == Kind::Int; }
-  // REQUIRES the kind in question (integer() takes Bool too).
+  // REQUIRES: a value of the kind (integer() accepts Bool too)
   bool boolean() const { return data_.boolean; }
   std::int64_t integer() const { return kind_ == Kind::Bool ? data_.boolean : data_.integer; }
   double real() const { return kind_ == Kind::Float ? data_.real : static_cast<double>(integer()); }
@@ -125,15 +126,15 @@ class Value {
 
 struct StrObject : Object {
   Text text;
-  bool markup = false;  // Markup: what `safe` and `escape` return
+  bool markup = false;  // the result of `safe` or `escape`
 };
 
 struct ListObject : Object {  // List and Tuple
   std::vector<Value> items;
-  bool group = false;  // a pair of groupby, with names for its two items
+  bool group = false;  // a pair of groupby, whose items also have names
 };
 
-// Keeps insertion order; keys are looked up through an index once there are many.
+// Keeps insertion order. Large dicts have an index of their keys.
 struct DictObject : Object {
   std::vector<std::pair<Value, Value>> items;
   std::unordered_multimap<std::size_t, std::size_t> index;  // hash of the key -> position
@@ -146,7 +147,7 @@ struct RangeObject : Object {
 };
 
 struct IteratorObject : Object {
-  std::function<std::vector<Value>()> make;  // called at the first use
+  std::function<std::vector<Value>()> make;  // called on first use
   std::vector<Value> items;
   std::size_t next = 0;
   const char* type_name = "generator";
@@ -168,7 +169,7 @@ struct NamespaceObject : Object {
 };
 
 struct SliceObject : Object {
-  Value start, stop, step;  // None where left out
+  Value start, stop, step;  // None if not given
 };
 
 struct CyclerObject : Object {
@@ -181,7 +182,7 @@ struct JoinerObject : Object {
   bool used = false;
 };
 
-// Items of something iterable: a list's own, or made for the occasion.
+// The items of an iterable: a view of a list's items, or a temporary list.
 class Items {
  public:
   Items() = default;
@@ -209,8 +210,8 @@ class Items {
   std::span<const Value> all_;
 };
 
-// Makes objects and charges them to a budget (none: the template's own constants, the
-// conversation).
+// Creates objects and charges them to a budget. The template's constants and the conversation have
+// none.
 class Heap {
  public:
   explicit Heap(Budget* budget) : budget_(budget) {}
@@ -221,7 +222,7 @@ class Heap {
   Value list(std::vector<Value> items) const;
   Value tuple(std::vector<Value> items) const;
   Value dict() const;
-  // Charged when the dict is complete: call settle() after the last put().
+  // A dict is charged by settle(), to be called after the last put().
   void put(DictObject& dict, Value key, Value value) const;
   void settle(DictObject& dict) const;
   Value range(std::int64_t start, std::int64_t stop, std::int64_t step) const;
@@ -232,7 +233,7 @@ class Heap {
   Value undefined_name(std::string_view name) const;
   Value undefined_item(const Value& owner, Value name) const;
   Value slice(Value start, Value stop, Value step) const;
-  // Charges a new object and checks its depth.
+  // Charges a new object and checks its nesting depth.
   void admit(Object& object, std::size_t bytes, std::uint32_t depth) const;
 
  private:
@@ -250,7 +251,7 @@ inline bool is_markup(const Value& value) {
   return value.is(Kind::Str) && value.as<StrObject>().markup;
 }
 
-// Python's name of the type, for messages.
+// Python's name of the type.
 std::string_view type_name(const Value& value);
 std::string undefined_message(const UndefinedObject& undefined);
 

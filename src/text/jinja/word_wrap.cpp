@@ -12,12 +12,12 @@ bool is_letter(char32_t code) {
   return is_word(code) && !is_decimal(code);
 }
 
-// textwrap splits on ASCII whitespace only.
+// textwrap splits at ASCII white space only.
 bool is_gap(char32_t code) {
   return (code >= 9 && code <= 13) || code == ' ';
 }
 
-// Chunks that a line is made of: runs of whitespace, words, and the parts of hyphenated words.
+// Splits the text into chunks: white space, words, and parts of hyphenated words.
 std::deque<Text> chunks_of(const Text& text, bool hyphens) {
   const std::vector<std::size_t> at = borders(text.view());
   const auto code = [&](std::size_t i) { return decode(text.view(), at[i]).value; };
@@ -30,7 +30,7 @@ std::deque<Text> chunks_of(const Text& text, bool hyphens) {
   };
   for (std::size_t i = 0; i < count; ++i) {
     if (i > 0 && is_gap(code(i)) != is_gap(code(i - 1))) cut(i);
-    // After a hyphen between two letters on each side, or a run of dashes between words.
+    // Split after a hyphen with two letters on each side.
     if (hyphens && code(i) == '-' && i >= from + 2 && i + 2 < count && is_letter(code(i - 1)) &&
         is_word(code(i - 2)) && is_letter(code(i + 1)) && is_word(code(i + 2)) &&
         (is_letter(code(i + 2)) || is_word(code(i + 1))))

@@ -1,4 +1,5 @@
-// Lines of at most `width` characters, as Python's textwrap makes them for the wordwrap filter.
+// Wraps text to lines of at most `width` characters like Python's textwrap, for the wordwrap
+// filter.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,7 @@ struct WrapStyle {
   bool break_on_hyphens = true;
 };
 
-// REQUIRES text without line ends, width > 0.
+// REQUIRES: text without line breaks, width > 0
 std::vector<Text> wrap(const Text& text, const WrapStyle& style);
 
 }  // namespace counterbeam::jinja
