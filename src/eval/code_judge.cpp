@@ -1,5 +1,5 @@
-// Starts the two interpreters, watches the clock and the output, and turns what came of it into a
-// state. A pass is only ever what the test's interpreter wrote.
+// Starts the two interpreters, enforces the limits on time and output, and turns the outcome into a
+// state. Only the test's interpreter can report a pass.
 #include "eval/code_judge.h"
 
 #include <poll.h>
@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestVerdict = 4096;
-constexpr int kLastWordsMs = 1000;  // between a closed channel and the end of its process
+constexpr int kLastWordsMs = 1000;  // grace between a closed channel and the end of its process
 
 std::string framed(const std::string& text) {
   const auto size = static_cast<std::uint32_t>(text.size());
@@ -28,7 +28,8 @@ std::string framed(const std::string& text) {
   return frame + text;
 }
 
-// What a judgement holds while it runs. The program's process has no descriptor of the verdict.
+// The processes and pipes of one judgement. The program's process has no descriptor of the verdict
+// pipe.
 struct Trial {
   Pipe verdict;
   ConfinedProcess program;
@@ -69,7 +70,7 @@ Watched watch(Trial& trial, const SandboxLimits& limits, Clock::time_point begin
       const bool is_verdict = &one == &ready[0];
       if (n <= 0) {
         if (is_verdict) return Watched::Verdict;
-        one.fd = -1;  // closed; the clock and the verdict still count
+        one.fd = -1;  // closed; keep waiting for the verdict or the timeout
       } else if (is_verdict) {
         verdict.append(buffer.data(), static_cast<std::size_t>(n));
         if (verdict.size() > kLongestVerdict) return Watched::Verdict;
@@ -80,7 +81,7 @@ Watched watch(Trial& trial, const SandboxLimits& limits, Clock::time_point begin
   }
 }
 
-// The program's process ended, or closed its channel, before the test was through.
+// The verdict if the program's process ended, or closed its channel, before the test finished.
 CodeVerdict judge_gone(ConfinedProcess& program, const SandboxLimits& limits) {
   pollfd over{program.end_event(), POLLIN, 0};
   if (poll(&over, 1, kLastWordsMs) == 0)

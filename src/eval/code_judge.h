@@ -1,7 +1,7 @@
-// Judges a Python program by a HumanEval-like test. Two confined interpreters take part: one holds
+// Judges a Python program by a HumanEval-like test. Two confined interpreters are used: one runs
 // the program, the other the test. The test's `candidate` is a stub that sends plain values to the
-// program and rebuilds plain values from its reply; the program never sees the test, its frames or
-// the pipe the verdict is written to, so the only way to pass is to answer rightly.
+// program and rebuilds plain values from its reply. The program has no access to the test, its
+// frames or the verdict pipe, so that it can pass only by returning correct results.
 #pragma once
 
 #include <string>
@@ -20,10 +20,10 @@ struct CodeProblem {
 
 enum class CodeState {
   Pass,
-  Fail,     // an assertion of the test does not hold
+  Fail,     // an assertion of the test failed
   Error,    // an exception, a syntax error, no such function, an early exit
-  Timeout,  // wall clock or processor time used up
-  Memory,   // out of its address space
+  Timeout,  // out of wall-clock or CPU time
+  Memory,   // out of memory
   Killed,   // by a signal, or for too much output
 };
 
@@ -31,18 +31,18 @@ std::string_view to_string(CodeState state);  // "pass", "fail", ...
 
 struct CodeVerdict {
   CodeState state = CodeState::Error;
-  std::string detail;  // one line: the assertion, the exception, the limit; empty for a pass
+  std::string detail;  // one line: the assertion, exception or limit; empty for a pass
   double seconds = 0;
 };
 
 class CodeJudge {
  public:
-  // Throws Error, saying what to install, where programs cannot be confined.
+  // Throws an Error that says what to install if programs cannot be confined.
   explicit CodeJudge(SandboxLimits limits = {});
 
-  // `program` is a whole module that defines problem.entry_point; the prompt's imports and helpers
-  // are there for it to use. Throws Error when the prompt or the test itself cannot be run. Safe
-  // to call from many threads at once.
+  // `program` is a complete module that defines problem.entry_point; it may use the imports and
+  // helpers of the prompt. Throws Error if the prompt or the test itself cannot be run.
+  // Thread-safe.
   CodeVerdict judge(const CodeProblem& problem, const std::string& program) const;
 
  private:

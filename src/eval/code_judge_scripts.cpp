@@ -1,7 +1,7 @@
-// Both scripts share a wire format for plain Python values, written here because neither pickle nor
-// marshal may read what a hostile process wrote: decoding builds values of exact built-in types and
-// nothing else. A subclass travels as its base; what is not plain arrives as an Opaque, equal only
-// to itself. Frames are a four-byte length and a body; numbers are little-endian.
+// Both scripts share a wire format for plain Python values. It exists because pickle and marshal
+// are unsafe on input from a hostile process: decoding here creates only values of exact built-in
+// types. A subclass is sent as its base class; a value that is not plain arrives as an Opaque,
+// which equals only itself. Frames are a four-byte length and a body; numbers are little-endian.
 #include "eval/code_judge_scripts.h"
 
 namespace counterbeam {
@@ -51,7 +51,7 @@ def make_module(name):
     return module.__dict__
 )PY";
 
-// opaque(value) stands in for what is not plain: a name to send, or an exception.
+// opaque(value) handles values that are not plain: it returns a name to send, or raises.
 constexpr const char* kValues = R"PY(
 def encode(value, opaque):
     out = []

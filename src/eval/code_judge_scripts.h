@@ -1,16 +1,17 @@
-// The Python of the two confined interpreters of a judgement.
+// The Python scripts of the two confined interpreters of a judgement.
 #pragma once
 
 #include <string>
 
 namespace counterbeam {
 
-// Holds the program: reads it from descriptor 3, then answers calls until it is killed; replies go
-// to descriptor 4.
+// Runs the program: reads it and then calls from descriptor 3, and replies on descriptor 4 until it
+// is killed.
 const std::string& program_script();
 
-// Holds the test: reads prompt, test, entry point and program from standard input, talks to the
-// program by 3 (replies) and 4 (requests), and writes the verdict to 5: a state, a newline, detail.
+// Runs the test: reads prompt, test, entry point and program from standard input, exchanges
+// requests (descriptor 4) and replies (3) with the program, and writes the verdict to 5: a state, a
+// newline, the detail.
 const std::string& test_script();
 
 }  // namespace counterbeam

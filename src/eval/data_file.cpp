@@ -15,7 +15,7 @@ namespace counterbeam {
 namespace {
 
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an unpacked data file
+constexpr std::size_t kMostBytes = std::size_t{1} << 30;  // of an uncompressed data file
 
 std::string without_mark(std::string text, const std::filesystem::path& path) {
   if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
@@ -35,7 +35,7 @@ std::string names_of(const std::vector<DataRow::Field>& fields) {
   bad_input("{}: holds no rows; is the file cut off? Download it again", path.string());
 }
 
-// One line of JSON, as the fields of an object.
+// Parses one line, which must be a JSON object.
 Json json_row(std::string_view line, const std::string& place) {
   if (!is_valid_utf8(line)) bad_input("{}: is not UTF-8; save the file as UTF-8", place);
   Json json;
@@ -51,11 +51,11 @@ Json json_row(std::string_view line, const std::string& place) {
   return json;
 }
 
-// One CSV record from `at` on; moves `at` behind its line end.
+// Parses the CSV record at `at` and moves `at` past its line end.
 std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
                                     const std::string& place) {
   std::vector<std::string> fields(1);
-  bool quoted = false, opened = false;  // inside quotes; this field began with one
+  bool quoted = false, opened = false;  // inside quotes; the field started with a quote
   for (; at < text.size(); ++at) {
     const char c = text[at];
     if (quoted) {
@@ -108,7 +108,7 @@ std::string read_maybe_gzip(const std::filesystem::path& path) {
     text.append(buffer, sizeof buffer - stream.avail_out);
     if (text.size() > kMostBytes)
       bad_input("{}: unpacks to more than {} bytes", path.string(), kMostBytes);
-    // An archive may be several, one behind the other.
+    // A gzip file may consist of several members.
     if (status == Z_STREAM_END && stream.avail_in > 0) status = inflateReset(&stream);
   }
   if (status != Z_STREAM_END)

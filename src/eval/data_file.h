@@ -1,5 +1,5 @@
-// Rows of a data file: JSON lines and CSV, plain or gzip. Byte-order marks and CRLF are taken as
-// they come; every error names the file, the row and where there is one the field.
+// Reads the rows of a data file: JSON Lines or CSV, plain or gzip. Byte-order marks and CRLF are
+// accepted. Every error names the file, the row and, if there is one, the field.
 #pragma once
 
 #include <filesystem>
@@ -8,28 +8,28 @@
 
 namespace counterbeam {
 
-// The content of a file, unpacked where it is gzip. Error for a damaged or truncated archive.
+// Reads a file and decompresses it if it is gzip. Throws Error if it is damaged or truncated.
 std::string read_maybe_gzip(const std::filesystem::path& path);
 
 struct DataRow {
   struct Field {
     std::string name;
-    std::string value;    // a text as it is, anything else as JSON
-    bool is_text = true;  // in CSV everything is
+    std::string value;    // a string as is, anything else as JSON
+    bool is_text = true;  // always true in CSV
   };
   std::string place;          // "FILE: row 3"
   std::vector<Field> fields;  // in order
 
-  // Error when absent, and for text() when the value is not one.
+  // Both throw Error if the field is absent; text() also if it is not a string.
   const std::string& text(const std::string& field) const;
   const std::string& value(const std::string& field) const;
   const Field* find(const std::string& field) const;
 };
 
-// One object a line.
+// One object per line.
 std::vector<DataRow> read_json_lines(const std::filesystem::path& path);
 
-// The first record names the columns; fields may be quoted and hold line ends.
+// The first record is the header. Quoted fields may contain line ends.
 std::vector<DataRow> read_csv(const std::filesystem::path& path);
 
 }  // namespace counterbeam

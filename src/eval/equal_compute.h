@@ -1,10 +1,10 @@
-// Accuracy at equal compute: what each method reaches, beside the best that the other methods reach
+// Accuracy at equal compute: each method's accuracy next to the best that the other methods reach
 // at the same cost. Cost is tokens per sample, generated and scored.
 //
-// Taking one method for a share of the questions and another for the rest costs and scores the
-// weighted mean of the two, so between two methods the accuracies are interpolated over cost. A
-// method sampled several times also stands there as "METHOD, best of k": k samples, the one with
-// the highest score taken.
+// Using one method for a share of the questions and another for the rest has the weighted mean of
+// their costs and accuracies, so accuracies are interpolated over cost between two methods. A
+// method with several samples per question also counts as "METHOD, best of k": the sample with the
+// highest score of k.
 #pragma once
 
 #include <string>
@@ -22,14 +22,14 @@ struct CostPoint {
 struct EqualCompute {
   std::string method;
   double tokens = 0, accuracy = 0;
-  bool has_rival = false;         // false: nothing else is as cheap
+  bool has_rival = false;         // false if no other method is as cheap
   double rival = 0;               // the best accuracy of the others at `tokens`
-  std::string cheaper, costlier;  // the mix that reaches it; costlier is empty for one alone
-  double costlier_share = 0;      // of the questions
+  std::string cheaper, costlier;  // the mixture that reaches it; costlier is empty for one method
+  double costlier_share = 0;      // share of the questions
 };
 
-// One row per method, in the order of its first point, which is the method itself. A method's own
-// points are no rivals of it.
+// One row per method, in order of its first point, which is the method itself. A method is not
+// compared with its own points.
 std::vector<EqualCompute> equal_compute(const std::vector<CostPoint>& points);
 
 }  // namespace counterbeam

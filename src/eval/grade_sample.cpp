@@ -1,4 +1,4 @@
-// Judges an answer as its task asks.
+// Grades an answer by the rules of its task.
 #include "base/error.h"
 #include "eval/run.h"
 #include "grade/extract.h"

@@ -1,4 +1,4 @@
-// The experiments of the paper by name: which methods with which settings, how many samples.
+// The experiments of the paper by name: methods, settings and number of samples.
 #pragma once
 
 #include <span>
@@ -13,13 +13,13 @@ struct Preset {
   std::string_view about;
   std::vector<std::string> methods;
   int samples = 1;
-  std::vector<std::string> quick_methods;  // --quick, where it differs
+  std::vector<std::string> quick_methods;  // for --quick; empty if the same
   int quick_limit = 24;                    // problems per task
-  int concurrency = 0;                     // searches in flight; 1 where time is measured
+  int concurrency = 0;                     // concurrent searches; 1 if time is measured
 };
 
 std::span<const Preset> presets();
-// Error lists the names.
+// Throws an Error that lists the names.
 const Preset& preset_named(std::string_view name);
 
 }  // namespace counterbeam

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kTasks = {"math500", "humaneval", "gpqa"};
 
-// In lower case, as the end of a name.
+// In lower case; compared with the end of a model's name.
 constexpr std::array<std::string_view, 4> kModels = {"qwen3.5-0.8b", "qwen2.5-7b", "qwen3.5-2b",
                                                      "deepseek-math-7b-instruct"};
 
@@ -25,7 +25,7 @@ constexpr Accuracies math500(double accuracy) {
 }
 
 struct Figure {
-  std::string_view experiments;  // where it is shown
+  std::string_view experiments;  // the experiments that show it
   std::string_view name;
   std::string_view method;
   std::array<Accuracies, 4> accuracy;  // by model, then task
@@ -98,7 +98,7 @@ bool is_shown(std::string_view experiments, std::string_view experiment) {
   return false;
 }
 
-// The place of the model in kModels; its size for another one.
+// The index of the model in kModels; kModels.size() for any other.
 std::size_t place_of(std::string_view model) {
   std::string lower(model);
   std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -112,14 +112,14 @@ std::string settings_text(std::string_view method) {
   return to_line(to_json(parse_method(std::string(method))));
 }
 
-// The method of the run that has the same settings, however it is spelled; empty where none has.
+// The method of the run with the same settings, however it is spelled; empty if there is none.
 std::string twin(std::string_view method, const std::vector<std::string>& methods) {
   const std::string wanted = settings_text(method);
   const auto same = [&](const std::string& own) {
     try {
       return settings_text(own) == wanted;
     } catch (const Error&) {
-      return false;  // of samples that were written by hand
+      return false;  // a method that does not parse: the samples were written by hand
     }
   };
   const auto found = std::find_if(methods.begin(), methods.end(), same);

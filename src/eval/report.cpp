@@ -24,12 +24,12 @@ Json to_json(const PublishedTable& table) {
   return {{"columns", table.columns}, {"rows", std::move(rows)}, {"notes", table.notes}};
 }
 
-// The report keeps the head and the tail of a long text: what it says first, and its answer.
+// The report keeps the head and the tail of a long text: its beginning, and its answer.
 constexpr std::size_t kHead = 2000, kTail = 4000;
 
 std::string clipped(const std::string& text) {
   if (text.size() <= kHead + kTail) return text;
-  const auto boundary = [&](std::size_t at) {  // not inside a character
+  const auto boundary = [&](std::size_t at) {  // do not cut inside a character
     while (at < text.size() && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) ++at;
     return at;
   };
@@ -64,7 +64,7 @@ PublishedTable published_beside(const EvalSummary& summary, const ReportOrigin& 
   return published_figures(origin.experiment, origin.model, tasks, methods);
 }
 
-// task -> id -> question and gold, of what was answered.
+// task -> id -> question and gold, for the problems that have samples.
 Json to_json(const std::vector<ProblemText>& problems, const std::vector<Sample>& samples) {
   std::set<std::pair<std::string, std::string>> answered;
   for (const Sample& sample : samples) answered.emplace(sample.task, sample.id);

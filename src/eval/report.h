@@ -1,4 +1,4 @@
-// report.html: an evaluation as one self-contained page.
+// report.html: the results of an evaluation as one self-contained page.
 #pragma once
 
 #include <filesystem>
@@ -11,18 +11,19 @@
 
 namespace counterbeam {
 
-// What the samples belong to, for the title and the paper's figures; both may be empty.
+// The experiment and model of the samples, for the title and the paper's figures. Both may be
+// empty.
 struct ReportOrigin {
   std::string experiment;  // a name of presets()
   std::string model;
 };
 
-// Long texts are clipped: head and tail stay.
+// Long texts are shortened to their head and tail.
 std::string report_page(const EvalSummary& summary, const std::vector<Sample>& samples,
                         const std::vector<ProblemText>& problems, const ReportOrigin& origin = {});
 
-// Sums OUT/samples.jsonl up into OUT/summary.json and OUT/report.html, with what OUT/problems.jsonl
-// says was asked.
+// Summarises OUT/samples.jsonl into OUT/summary.json and OUT/report.html, with the questions of
+// OUT/problems.jsonl.
 EvalSummary write_reports(const std::filesystem::path& out, const ReportOrigin& origin = {});
 
 }  // namespace counterbeam

@@ -17,12 +17,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// FNV-1a over everything that decides what is asked and how it is judged.
+// FNV-1a over everything that determines the prompts and the grading.
 std::string digest(const TaskData& task) {
   std::uint64_t hash = 0xcbf29ce484222325ull;
   const auto take = [&](std::string_view text) {
     for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-    hash = (hash ^ 0x100) * 0x100000001b3ull;  // no byte: texts do not run into each other
+    hash = (hash ^ 0x100) * 0x100000001b3ull;  // a separator that no byte equals
   };
   for (const Problem& problem : task.problems) {
     take(problem.id);
@@ -41,7 +41,7 @@ Json about(const std::string& model, const std::vector<TaskData>& tasks, std::ui
   return {{"model", model}, {"seed", seed}, {"tasks", std::move(described)}};
 }
 
-// What both say must agree; tasks that only one has are joined.
+// Merges two run.json. Fields that both have must agree; tasks that only one has are added.
 Json joined(const Json& former, const Json& now, const fs::path& path) {
   Json result = former.is_object() ? former : Json::object();
   for (const char* key : {"model", "seed"}) {
@@ -94,7 +94,7 @@ void claim_folder(const std::string& model, const std::vector<TaskData>& tasks,
   if (used && fs::exists(path)) claim = joined(read_json_file(path), claim, path);
   write_file(path, claim.dump(2) + "\n");
   write_problem_texts(options.out, tasks);
-  for (const auto& entry : fs::directory_iterator(options.out))  // of a killed run
+  for (const auto& entry : fs::directory_iterator(options.out))  // left over from a killed run
     if (entry.path().extension() == ".part") fs::remove(entry.path());
 }
 

@@ -1,5 +1,5 @@
-// The folder of an evaluation: one process at a time works in it, and run.json says what its
-// samples belong to, so that a resumed run cannot mix models, seeds or data.
+// The output folder of an evaluation. One process at a time uses it, and run.json records the
+// settings of its samples, so that a resumed run cannot mix models, seeds or data.
 #pragma once
 
 #include <filesystem>
@@ -10,10 +10,10 @@
 
 namespace counterbeam {
 
-// Holds a folder for this process (flock); the kernel lets go of it even after kill -9.
+// Locks a folder for this process (flock); the kernel releases the lock even after kill -9.
 class FolderLock {
  public:
-  // Makes the folder. Error when another process holds it.
+  // Creates the folder if needed. Throws Error if another process holds the lock.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;
@@ -23,17 +23,17 @@ class FolderLock {
   int folder_;
 };
 
-// Checks run.json against this run, or writes it, with problems.jsonl beside it. Error when the
-// folder holds samples and the run does not resume, or when what they belong to differs. REQUIRES
-// the lock.
+// Checks run.json against this run, or writes it together with problems.jsonl. Throws Error if the
+// folder has samples and the run does not resume, or if their settings differ. REQUIRES: the caller
+// holds the lock.
 void claim_folder(const std::string& model, const std::vector<TaskData>& tasks,
                   const EvalOptions& options);
 
-// Puts run.json and problems.jsonl of several shards together in `out`; error where they differ.
+// Merges run.json and problems.jsonl of several shards into `out`. Throws Error if they disagree.
 void merge_claims(const std::vector<std::filesystem::path>& shards,
                   const std::filesystem::path& out);
 
-// The model that run.json names; empty where there is none.
+// The model named in run.json; empty if there is none.
 std::string model_of(const std::filesystem::path& folder);
 
 }  // namespace counterbeam

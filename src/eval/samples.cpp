@@ -96,7 +96,7 @@ std::vector<Sample> read_samples(const std::filesystem::path& path) {
 
 SampleFile::SampleFile(const std::filesystem::path& path) : path_(path) {
   const std::string content = std::filesystem::exists(path) ? read_file(path) : "";
-  size_ = static_cast<std::int64_t>(content.rfind('\n') + 1);  // 0 when there is no whole line
+  size_ = static_cast<std::int64_t>(content.rfind('\n') + 1);  // 0 if there is no complete line
   file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0 || ::ftruncate(file_, size_) != 0)
     failed("{}: cannot be written: {}", path.string(), std::strerror(errno));
@@ -128,7 +128,8 @@ void sort_samples(const std::filesystem::path& path, const std::vector<std::stri
   std::map<std::string, std::size_t> task_ranks, method_ranks;
   for (const std::string& task : tasks) task_ranks.emplace(task, task_ranks.size());
   for (const std::string& method : methods) method_ranks.emplace(method, method_ranks.size());
-  // The id stands behind the place: without places (written by hand) problems still stay together.
+  // The id follows the index: files written by hand have no indexes, but their problems still
+  // group.
   std::map<std::tuple<std::size_t, int, std::string, std::size_t, int>, std::string> lines;
   for (const Sample& sample : read_samples(path)) {
     const std::size_t task = task_ranks.emplace(sample.task, task_ranks.size()).first->second;

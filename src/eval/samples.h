@@ -1,6 +1,6 @@
-// One graded answer, and the file they are kept in: samples.jsonl, a line each, appended and
-// flushed as each is done. A line that a killed run left half-written is dropped when the file is
-// opened again; nothing before it is touched.
+// A graded answer, and samples.jsonl, which stores one per line. Lines are appended and flushed as
+// samples finish. A partial last line, left by a killed run, is dropped when the file is opened
+// again; the lines before it are kept.
 #pragma once
 
 #include <cstdint>
@@ -13,46 +13,47 @@
 namespace counterbeam {
 
 struct Sample {
-  std::string task, id, method;  // method: the string the user gave
-  int question = 0;              // place of the problem in its task's file
+  std::string task, id, method;  // method: as given by the user
+  int question = 0;              // index of the problem in its task's file
   int sample = 0;
-  std::string error;  // why there is no answer: the problem cannot be run; counts as wrong
+  std::string error;  // why the problem could not be run; it counts as wrong
   std::string answer, extracted;
   bool correct = false;
-  bool correct_strict = false;  // math: as prm800k's grader says; otherwise the same
+  bool correct_strict = false;  // math: by prm800k's grader; otherwise the same as correct
   std::string state;            // code: pass, fail, error, timeout, memory, killed
   double score = 0;
   bool truncated = false;
   std::int64_t answer_tokens = 0;
   std::int64_t generated_tokens = 0, scored_tokens = 0, prompt_tokens = 0, cached_tokens = 0;
   double seconds = 0;
-  std::string trace;             // file of the search's trace page, where kept
-  std::vector<int> permutation;  // choice: which of the file's choices stood at A, B, C, D
+  std::string trace;             // file of the search's trace page, if kept
+  std::vector<int> permutation;  // choice: which of the file's choices was shown as A, B, C, D
 };
 
 std::string to_line(const Sample& sample);
-// `place` ("FILE: line 3") opens the error.
+// Errors start with `place` ("FILE: line 3").
 Sample parse_sample(const std::string& line, const std::string& place);
 
-// All complete lines of a file. A last line without its line end is not one.
+// Reads all complete lines. A last line without a line end is ignored.
 std::vector<Sample> read_samples(const std::filesystem::path& path);
 
-// Names one sample of a run.
+// Identifies one sample of a run.
 using SampleKey = std::tuple<std::string, std::string, std::string, int>;
 inline SampleKey key_of(const Sample& sample) {
   return {sample.task, sample.id, sample.method, sample.sample};
 }
 
-// The one writer of a samples file. After a failed write nothing is left of that line.
+// The only writer of a samples file. A write that fails leaves no partial line.
 class SampleFile {
  public:
-  // Opens for appending; a torn last line is cut off first.
+  // Opens the file for appending, after removing a partial last line.
   explicit SampleFile(const std::filesystem::path& path);
   ~SampleFile();
   SampleFile(const SampleFile&) = delete;
   SampleFile& operator=(const SampleFile&) = delete;
 
-  // With the kernel when it returns, so a killed program loses nothing. Safe from many threads.
+  // The sample has been passed to the kernel on return, so it survives if the program is killed.
+  // Thread-safe.
   void append(const Sample& sample);
 
  private:
@@ -62,8 +63,8 @@ class SampleFile {
   std::mutex mutex_;
 };
 
-// Writes the file again by task, problem, method and sample; tasks and methods in the order given,
-// further ones behind them as they appear. Error when a sample occurs twice.
+// Sorts the file by task, problem, method and sample. Tasks and methods are in the order given;
+// others follow in order of appearance. Throws Error if a sample occurs twice.
 void sort_samples(const std::filesystem::path& path, const std::vector<std::string>& tasks,
                   const std::vector<std::string>& methods);
 

@@ -1,4 +1,4 @@
-// The confinement itself: bwrap's command line, the limits, and the check that they hold here.
+// The confinement: bwrap's command line, the limits, and the check that they work on this machine.
 #include "eval/sandbox.h"
 
 #include <fcntl.h>
@@ -18,11 +18,11 @@ namespace {
 
 constexpr const char* kBubblewrap = "/usr/bin/bwrap";
 constexpr const char* kRemedy = "install it with: apt-get install bubblewrap python3";
-constexpr int kInfoNumber = 20, kFilterNumber = 21;  // above every channel
+constexpr int kInfoNumber = 20, kFilterNumber = 21;  // above the number of any channel
 constexpr std::size_t kKeptOutput = 64 << 10;
 
-// Every script starts here. The limit on processes is set inside, where it counts this namespace
-// alone; from outside it would count everything the user runs.
+// The beginning of every script. The limit on processes is set inside, where it counts this
+// namespace only; from outside it would count all processes of the user.
 constexpr const char* kPrelude = R"(
 import sys, resource
 sys.path[:] = [place for place in sys.path if place]
@@ -30,7 +30,7 @@ resource.setrlimit(resource.RLIMIT_NPROC, ({0}, {0}))
 del resource
 )";
 
-// Prints "confined" if the walls that a program could walk through unseen are there.
+// Prints "confined" if files, network, processes, user and memory are restricted as intended.
 constexpr const char* kProbe = R"(
 import os, resource
 def refused(action, *arguments):
@@ -40,7 +40,7 @@ def refused(action, *arguments):
         return True
     return False
 import _socket
-walls = {
+restrictions = {
     'files': refused(os.listdir, '/etc') and refused(os.listdir, '/proc') and refused(os.listdir, '/home'),
     'read-only': refused(os.mkdir, '/made') and not refused(os.mkdir, '/tmp/made'),
     'network': refused(_socket.socket),
@@ -48,8 +48,8 @@ walls = {
     'user': os.getuid() != 0 and os.getpid() < 10,
     'memory': resource.getrlimit(resource.RLIMIT_AS)[1] != resource.RLIM_INFINITY,
 }
-missing = [name for name, stands in walls.items() if not stands]
-print('missing walls: ' + ', '.join(missing) if missing else 'confined')
+missing = [name for name, works in restrictions.items() if not works]
+print('missing restrictions: ' + ', '.join(missing) if missing else 'confined')
 )";
 
 const Interpreter& interpreter() {
@@ -84,7 +84,7 @@ std::vector<std::string> bubblewrap_arguments(const SandboxLimits& limits) {
   const auto add = [&](std::initializer_list<std::string> more) {
     arguments.insert(arguments.end(), more);
   };
-  // Fixed hashes, so that a verdict does not hang on the order of a set.
+  // Fixed hashes, so that a verdict does not depend on the iteration order of a set.
   add({"--setenv", "PYTHONHASHSEED", "0", "--setenv", "HOME", "/tmp"});
   add({"--setenv", "MALLOC_ARENA_MAX", "1"});
   add({"--ro-bind", interpreter().path, interpreter().path});
@@ -118,7 +118,7 @@ ConfinedProcess start_confined(const SandboxLimits& limits, const std::string& s
     spec.inherited.emplace_back(channels[i], static_cast<int>(3 + i));
   spec.inherited.emplace_back(filter_file.get(), kFilterNumber);
 
-  // Processor time is the second line of defence: threads could use more of it than the clock says.
+  // CPU time is limited too, because several threads can use more of it than wall-clock time.
   const auto cpu_seconds = static_cast<rlim_t>(std::ceil(limits.wall_seconds)) + 1;
   spec.limits = {{RLIMIT_AS, limits.memory_bytes},
                  {RLIMIT_CPU, cpu_seconds},
@@ -156,7 +156,7 @@ SandboxRun run_confined(const SandboxLimits& limits, const std::string& script) 
       break;
     }
   }
-  // A program may close its output and go on; the clock holds for it too.
+  // A program may close its output and keep running; the timeout still applies.
   pollfd over{process.end_event(), POLLIN, 0};
   const int left_ms = std::max(0, static_cast<int>((limits.wall_seconds - elapsed()) * 1000));
   if (run.ending == SandboxRun::Ending::Exited && poll(&over, 1, left_ms) == 0)
@@ -176,7 +176,7 @@ std::string look_for_reasons() {
   if (interpreter().path.empty())
     return fmt::format("programs cannot be confined: no python3 found; {}", kRemedy);
   SandboxLimits limits;
-  limits.wall_seconds = 20;  // a cold disk is no reason to refuse
+  limits.wall_seconds = 20;  // generous, for a cold page cache
   const SandboxRun run = run_confined(limits, kProbe);
   if (run.output == "confined\n") return {};
   return fmt::format(

@@ -1,7 +1,8 @@
-// Runs Python that nobody has read. A program gets a process of its own under bubblewrap: an empty
-// read-only file system but for the interpreter, a small private /tmp, no network, its own pid,
-// user, ipc, uts and cgroup namespaces, no capabilities, hard limits and a system call filter.
-// Invariant: nothing runs unconfined, and when a ConfinedProcess is gone, so is everything it ran.
+// Runs untrusted Python programs. Each runs in its own process under bubblewrap: a read-only file
+// system with nothing but the interpreter, a small private /tmp, no network, separate pid, user,
+// ipc, uts and cgroup namespaces, no capabilities, hard resource limits and a system call filter.
+// Invariant: no program runs unconfined, and destroying a ConfinedProcess ends everything it
+// started.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace counterbeam {
 
 struct SandboxLimits {
   double wall_seconds = 5.0;
-  std::uint64_t memory_bytes = 1ull << 30;  // address space; a program has one process
-  std::uint64_t tmp_bytes = 16ull << 20;    // its /tmp, and its largest file
+  std::uint64_t memory_bytes = 1ull << 30;  // address space of its single process
+  std::uint64_t tmp_bytes = 16ull << 20;    // size of /tmp, and of its largest file
   std::uint64_t output_bytes = 4ull << 20;  // standard output and error together
   int threads = 64;
   int open_files = 64;
@@ -32,21 +33,20 @@ struct SandboxRun {
 
 class Sandbox {
  public:
-  // Why programs cannot be confined on this machine and how to mend it; empty when they can. The
-  // first call confines a small program and looks at what it could reach; the answer is kept.
+  // Why programs cannot be confined on this machine and what to do about it; empty if they can. The
+  // first call runs a small confined program that checks what it can access; the result is cached.
   static const std::string& check();
 
-  // Throws what check() says, if anything.
+  // Throws an Error with the message of check(), if there is one.
   explicit Sandbox(SandboxLimits limits = {});
 
-  // Starts a Python script confined. `input` becomes its standard input (-1: empty) and
-  // channels[i] its descriptor 3 + i; they come from make_pipe or make_memory_file, and the caller
-  // keeps and closes its own copies. The wall clock
-  // and the output limit are the caller's to watch.
+  // Starts a confined Python script. `input` becomes its standard input (-1: empty) and channels[i]
+  // its descriptor 3 + i. They must come from make_pipe or make_memory_file; the caller closes its
+  // own copies. The caller enforces the limits on wall-clock time and output.
   ConfinedProcess start(const std::string& script, int input,
                         const std::vector<int>& channels) const;
 
-  // Runs a script to its end under all limits.
+  // Runs a script to completion under all limits.
   SandboxRun run(const std::string& script) const;
 
   const SandboxLimits& limits() const { return limits_; }

@@ -1,7 +1,7 @@
-// An allow-list: what CPython and its standard library call for files, memory, threads, time and
-// pipes. A program cannot make a process (clone only makes threads), a socket that reaches anything
-// (socketpair alone), a namespace, a mount or a key, nor trace, and memory that no limit counts
-// (memfd, System V and POSIX shared memory or queues) is out of reach.
+// An allow-list: the calls that CPython and its standard library make for files, memory, threads,
+// time and pipes. A program cannot create a process (clone is allowed for threads only), a socket
+// other than by socketpair, a namespace, a mount or a key, cannot trace, and cannot allocate memory
+// that no limit counts (memfd, System V and POSIX shared memory and queues).
 #include "eval/sandbox_filter.h"
 
 #include <linux/audit.h>
@@ -196,7 +196,7 @@ constexpr std::uint32_t kAllowed[] = {
 #endif
 };
 
-// What isatty() and Python's file objects ask; the rest of ioctl is the kernel's widest door.
+// Used by isatty() and Python's file objects. All other ioctls are denied.
 constexpr std::uint32_t kIoctls[] = {TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
 
 sock_filter load(std::size_t offset) {
@@ -214,7 +214,7 @@ constexpr std::uint32_t deny(int reason) {
   return SECCOMP_RET_ERRNO | (static_cast<std::uint32_t>(reason) & SECCOMP_RET_DATA);
 }
 
-// For one call: the low word of argument `index` is tested by `tests`, a block that answers.
+// For one call: loads the low word of argument `index` and runs `tests`, which return a verdict.
 void when_called(std::vector<sock_filter>& program, std::uint32_t call, std::size_t index,
                  const std::vector<sock_filter>& tests) {
   const auto skip = static_cast<std::uint8_t>(tests.size() + 1);
@@ -230,9 +230,10 @@ std::string system_call_filter() {
   program.push_back(load(offsetof(seccomp_data, arch)));
   program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, kArchitecture, 1, 0));
   program.push_back(answer(SECCOMP_RET_KILL_PROCESS));
-  program.push_back(load(offsetof(seccomp_data, nr)));  // the x32 calls are numbers nobody lists
+  program.push_back(load(offsetof(seccomp_data, nr)));  // x32 calls have numbers not listed here
 
-  // clone3 keeps its flags in memory, where no filter sees them; ENOSYS sends libc to clone.
+  // The flags of clone3 are in memory, which a filter cannot read. With ENOSYS libc falls back to
+  // clone.
   program.push_back(unless_equal(SYS_clone3));
   program.push_back(answer(deny(ENOSYS)));
   when_called(program, SYS_clone, 0,

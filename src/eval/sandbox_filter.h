@@ -1,5 +1,5 @@
-// The system calls a confined Python may make, as a seccomp filter in the form bwrap --seccomp
-// reads. What is not listed fails with EPERM.
+// The system calls that a confined Python may make, as a seccomp filter for bwrap --seccomp. All
+// others fail with EPERM.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// An interpreter at PREFIX/bin/python3.x needs PREFIX/lib/python3.x (all of PREFIX/lib where the
-// prefix is its own), the folder of the system's shared libraries, and the linker in /lib64.
+// An interpreter at PREFIX/bin/python3.x needs PREFIX/lib/python3.x (all of PREFIX/lib if the
+// prefix is not the system's), the system's shared libraries, and the dynamic linker in /lib64.
 #include "eval/sandbox_interpreter.h"
 
 #include <unistd.h>
@@ -25,7 +25,7 @@ std::vector<fs::path> places_to_look() {
   return places;
 }
 
-// pyenv and the like put a shell script in the interpreter's place.
+// pyenv and similar tools install a shell script instead of the interpreter.
 bool is_program(const fs::path& file) {
   char start[4] = {};
   std::ifstream(file, std::ios::binary).read(start, sizeof start);
@@ -41,7 +41,7 @@ fs::path first_interpreter() {
   return {};
 }
 
-// /usr/lib/x86_64-linux-gnu on Debian; elsewhere the whole of /usr/lib and /usr/lib64.
+// /usr/lib/x86_64-linux-gnu on Debian; all of /usr/lib and /usr/lib64 elsewhere.
 std::vector<std::string> system_libraries() {
   std::vector<std::string> found;
   std::error_code absent;

@@ -1,4 +1,4 @@
-// Which Python the sandbox runs, and the few places of this machine it must see for that.
+// The Python interpreter of the sandbox, and the folders that it needs.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct Interpreter {
       links;  // (target, name), such as (usr/lib, /lib)
 };
 
-// Debian's own first, then /usr/local, then PATH. The path is empty when there is none.
+// Searches /usr/bin, /usr/local/bin and PATH in this order. The path is empty if there is none.
 Interpreter find_interpreter();
 
 }  // namespace counterbeam

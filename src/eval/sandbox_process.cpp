@@ -1,6 +1,6 @@
-// Starting, watching and ending what runs behind bubblewrap. Between vfork and exec the child
-// shares our memory, so it makes system calls only, and the ones on identity go past the C library,
-// which would apply them to our threads as well.
+// Starts, waits for and kills processes under bubblewrap. Between vfork and exec the child shares
+// our memory, so it makes system calls only, and it sets its user and group ids without the C
+// library, which would apply them to our other threads too.
 #include "eval/sandbox_process.h"
 
 #include <fcntl.h>
@@ -37,8 +37,9 @@ Descriptor move_high(int fd) {
   return Descriptor(high);
 }
 
-// Root would be exempt from the limit on processes, also behind a user namespace. Where there is
-// no such user (a container that maps root alone), root is nobody special outside either.
+// Root would be exempt from the limit on processes, even inside a user namespace. If the
+// unprivileged user does not exist (a container that maps only root), root has no privileges
+// outside either.
 void give_up_root() {
   if (geteuid() != 0) return;
   syscall(SYS_setgroups, 0, nullptr);
@@ -55,9 +56,9 @@ void lower_limit(int resource, rlim_t value) {
 }
 
 [[noreturn]] void become(const ProcessSpec& spec, char* const* arguments) {
-  setsid();  // a Ctrl-C meant for us does not reach it
-  // Whatever this process has open stays behind: below the high numbers it is closed, above them
-  // nothing outlives exec.
+  setsid();  // so that a Ctrl-C for us does not reach it
+  // The child inherits none of our descriptors: those below kHighNumbers are closed here, those
+  // above are close-on-exec.
   if (syscall(SYS_close_range, 3, kHighNumbers - 1, 0) != 0) _exit(126);
   if (syscall(SYS_close_range, kHighNumbers, ~0u, CLOSE_RANGE_CLOEXEC) != 0) _exit(126);
   for (const auto& [here, there] : spec.inherited)
@@ -144,7 +145,7 @@ ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor outpu
   process.monitor_ = pid;
   process.monitor_event_ = Descriptor(pidfd_open(pid));
   info.write.close();
-  // bwrap names the namespace's first process as soon as it exists, or ends without a word.
+  // bwrap reports the namespace's first process as soon as it exists, or exits without output.
   const std::string text = read_to_end(info.read.get());
   if (const Json named = Json::parse(text, nullptr, false); named.is_object())
     process.first_ = Descriptor(pidfd_open(named.value("child-pid", -1)));
@@ -164,7 +165,7 @@ ConfinedProcess::~ConfinedProcess() {
 }
 
 void ConfinedProcess::kill() {
-  // The first process takes the whole namespace with it before bwrap sees its end.
+  // Killing the first process of a pid namespace kills all of it.
   if (first_.get() >= 0)
     syscall(SYS_pidfd_send_signal, first_.get(), SIGKILL, nullptr, 0);
   else if (monitor_ >= 0)
@@ -181,7 +182,7 @@ ProcessEnd ConfinedProcess::wait() {
   ProcessEnd end;
   end.cpu_seconds = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                     1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
-  // bwrap passes the program's signal on as status 128 + signal, as a shell does.
+  // Like a shell, bwrap reports a signal of the program as status 128 + signal.
   if (WIFSIGNALED(status)) {
     end.signalled = true;
     end.code = WTERMSIG(status);

@@ -1,5 +1,5 @@
-// A process behind bubblewrap, owned: it is started with exactly the descriptors it is given, and
-// killed with its whole pid namespace at the latest when its owner goes.
+// A process under bubblewrap. It inherits exactly the descriptors given to it, and the destructor
+// kills it together with its whole pid namespace.
 #pragma once
 
 #include <sys/resource.h>
@@ -30,27 +30,27 @@ struct Pipe {
   Descriptor read, write;
 };
 
-// Close-on-exec, and numbered 64 or higher, out of the way of the numbers a child is given; what a
-// child inherits must come from here.
+// The descriptors are close-on-exec and numbered 64 or higher, so that they do not collide with
+// those of a child. Descriptors passed to a child must come from these functions.
 Pipe make_pipe();
 Descriptor make_memory_file(const std::string& content);
 
 struct ProcessEnd {
   bool signalled = false;
   int code = 0;            // exit status, or the signal's number
-  double cpu_seconds = 0;  // of everything in the namespace that was waited for
+  double cpu_seconds = 0;  // of all reaped processes of the namespace
 };
 
 struct ProcessSpec {
-  std::vector<std::string> arguments;          // bwrap's, its own name first
-  std::vector<std::pair<int, int>> inherited;  // (descriptor here, number there)
+  std::vector<std::string> arguments;          // bwrap's argv
+  std::vector<std::pair<int, int>> inherited;  // (descriptor here, number in the child)
   std::vector<std::pair<int, rlim_t>> limits;  // RLIMIT_..., soft and hard
-  int info_number = -1;                        // what --info-fd names in `arguments`
+  int info_number = -1;                        // the descriptor that `arguments` give to --info-fd
 };
 
 class ConfinedProcess {
  public:
-  // Returns once the namespace exists. Throws Error when bubblewrap cannot be run at all.
+  // Returns once the namespace exists. Throws Error if bubblewrap cannot be run.
   static ConfinedProcess start(const ProcessSpec& spec, Descriptor output);
 
   ConfinedProcess(ConfinedProcess&& other) noexcept;
@@ -58,10 +58,10 @@ class ConfinedProcess {
   ~ConfinedProcess();
 
   int output() const { return output_.get(); }            // standard output and error, to read
-  int end_event() const { return monitor_event_.get(); }  // readable once all is over
+  int end_event() const { return monitor_event_.get(); }  // readable once all processes have ended
 
-  void kill();        // everything in the namespace
-  ProcessEnd wait();  // until the namespace is empty; REQUIRES not waited before
+  void kill();        // kills everything in the namespace
+  ProcessEnd wait();  // until the namespace is empty; REQUIRES: first call
 
  private:
   ConfinedProcess() = default;

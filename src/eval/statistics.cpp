@@ -24,7 +24,7 @@ Interval wilson(double mean, double count) {
   return {mean, std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
-// Two-sided: the probability under a fair coin of a split at least as uneven.
+// Two-sided exact test: the probability of a split at least as uneven under a fair coin.
 double mcnemar(int only_a, int only_b) {
   const int n = only_a + only_b;
   if (n == 0) return 1;
@@ -39,7 +39,7 @@ double mcnemar(int only_a, int only_b) {
 double sign_flip(const std::vector<double>& differences) {
   double observed = 0;
   for (double difference : differences) observed += difference;
-  int as_extreme = 1;  // the observed one itself
+  int as_extreme = 1;  // the observed difference counts
   for (std::uint32_t trial = 0; trial < kPermutations; ++trial) {
     double sum = 0;
     for (std::uint32_t i = 0; i < differences.size(); ++i)
@@ -59,7 +59,7 @@ Interval accuracy(std::span<const QuestionTally> questions) {
   mean /= n;
   double square = 0;
   for (const QuestionTally& question : questions) square += std::pow(share(question) - mean, 2);
-  const double variance = square / (n * n);  // of the mean, by the spread of question means
+  const double variance = square / (n * n);  // of the mean, from the spread of question means
   const double count = variance > 0 ? mean * (1 - mean) / variance : n;
   return wilson(mean, std::max(count, 1.0));
 }
@@ -85,8 +85,8 @@ std::optional<double> best_of_k(std::span<const std::vector<ScoredSample>> quest
     if (n < k) return std::nullopt;
     std::stable_sort(samples.begin(), samples.end(),
                      [](const auto& a, const auto& b) { return a.score > b.score; });
-    // The i-th best is taken when it is drawn and no better one is:
-    // C(n - 1 - i, k - 1) / C(n, k), which is k / n for the best.
+    // The i-th best is selected if it is drawn and no better one is: with probability C(n - 1 - i,
+    // k - 1) / C(n, k), which is k / n for the best.
     double taken = static_cast<double>(k) / n;
     for (int i = 0; i < n && taken > 0; ++i) {
       sum += samples[static_cast<std::size_t>(i)].correct ? taken : 0;

@@ -1,5 +1,5 @@
-// Honest numbers over evaluation results: accuracy with intervals clustered by question, unbiased
-// pass@k, and paired tests between methods.
+// Statistics of evaluation results: accuracy with intervals clustered by question, unbiased pass@k,
+// and paired tests between methods.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace counterbeam {
 
-// How one question went: correct answers among the samples taken.
+// The result of one question: correct answers among its samples.
 struct QuestionTally {
   int correct = 0;
   int samples = 0;  // > 0
@@ -21,24 +21,24 @@ struct Interval {
   double high = 0;
 };
 
-// Mean over questions of the share of correct samples, with a 95 % interval. Samples of a question
-// are not independent, so the spread is that of the question means; the interval is Wilson's at the
-// sample size that spread amounts to (so that one sample per question gives Wilson's own, and
-// 0 or 1 still have an interval). REQUIRES at least one question.
+// The mean over questions of the share of correct samples, with a 95 % interval. Samples of a
+// question are not independent, so the variance is that of the question means. The interval is
+// Wilson's for the effective sample size of that variance: with one sample per question it is
+// Wilson's own, and means of 0 and 1 have an interval too. REQUIRES: at least one question.
 Interval accuracy(std::span<const QuestionTally> questions);
 
-// Probability that at least one of k samples is right: the mean over questions of
-// 1 - C(n - c, k) / C(n, k). Nothing when a question has fewer than k samples.
+// The probability that at least one of k samples is correct: the mean over questions of 1 - C(n -
+// c, k) / C(n, k). Empty if a question has fewer than k samples.
 std::optional<double> pass_at_k(std::span<const QuestionTally> questions, int k);
 
-// One sample of a question: its score, and whether it is right.
+// One sample of a question: its score, and whether it is correct.
 struct ScoredSample {
   double score = 0;
   bool correct = false;
 };
 
-// Expected accuracy when k samples of each question are drawn and the one with the highest score is
-// taken (the earlier on ties). Nothing when a question has fewer than k samples.
+// The expected accuracy if k samples of each question are drawn and the one with the highest score
+// is selected (the earliest on ties). Empty if a question has fewer than k samples.
 std::optional<double> best_of_k(std::span<const std::vector<ScoredSample>> questions, int k);
 
 struct PairedTest {
@@ -47,8 +47,9 @@ struct PairedTest {
   bool exact = false;     // McNemar's exact test; otherwise sign-flip permutation
 };
 
-// Are two methods different on the same questions? One sample each: McNemar, exact. More: random
-// sign flips of the differences of question means. REQUIRES equally many questions, in one order.
+// Tests whether two methods differ on the same questions. With one sample per question it is
+// McNemar's exact test, otherwise a sign-flip permutation test on the question means. REQUIRES: the
+// same questions in the same order.
 PairedTest paired_test(std::span<const QuestionTally> a, std::span<const QuestionTally> b);
 
 }  // namespace counterbeam

@@ -112,7 +112,7 @@ TaskSummary summarise_task(const std::string& task, Ordered<Group>& methods) {
   return summary;
 }
 
-// The mean of independent task means, with the interval their errors add up to.
+// The mean of independent task means, with its interval by error propagation.
 Interval mean_of(const std::vector<Interval>& parts) {
   const auto n = static_cast<double>(parts.size());
   double mean = 0, below = 0, above = 0;
@@ -124,7 +124,8 @@ Interval mean_of(const std::vector<Interval>& parts) {
   return {mean, mean - std::sqrt(below), mean + std::sqrt(above)};
 }
 
-// Methods that every task has, over all tasks together; questions of equal ids of two tasks differ.
+// The methods that every task has, over all tasks. Questions of two tasks differ even if their ids
+// are equal.
 TaskSummary average_of(const std::vector<TaskSummary>& tasks, Ordered<Ordered<Group>>& groups) {
   TaskSummary average{"average", {}, {}, {}};
   if (tasks.size() < 2) return average;
@@ -195,7 +196,7 @@ std::string to_table(const EvalSummary& summary) {
       }
       const Interval& interval = cell->second->accuracy;
       table += fmt::format("  {:.3f} [{:.3f},{:.3f}]", interval.mean, interval.low, interval.high);
-      seconds = cell->second->seconds;  // of the last column: the average where there is one
+      seconds = cell->second->seconds;  // of the last column, which is the average if there is one
     }
     table += fmt::format("  {:>9.2f}\n", seconds);
   }

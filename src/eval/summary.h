@@ -1,5 +1,6 @@
-// What samples amount to: per task and method accuracy with its interval, pass@k, the share of cut
-// and unreadable answers, cost; per pair of methods a paired test; where the two graders disagree.
+// The summary of samples. Per task and method: accuracy with its interval, pass@k, the shares of
+// truncated and unparsed answers, and cost. Per pair of methods: a paired test. Also the samples on
+// which the two graders disagree.
 #pragma once
 
 #include <optional>
@@ -19,8 +20,8 @@ struct MethodSummary {
   int samples = 0;
   Interval accuracy;
   Interval strict;                     // by the strict grader
-  std::vector<double> pass_at;         // k = 1, 2, ... as far as every question has samples
-  std::vector<double> best_of;         // k = 1, 2, ...: the best-scored of k samples taken
+  std::vector<double> pass_at;         // k = 1, 2, ... up to the fewest samples of a question
+  std::vector<double> best_of;         // k = 1, 2, ...: the sample with the highest score of k
   double truncated = 0, unparsed = 0;  // shares of samples
   int errors = 0;                      // samples that could not be run; they count as wrong
   double answer_tokens = 0;            // means per sample
@@ -29,7 +30,7 @@ struct MethodSummary {
 
 struct MethodPair {
   std::string a, b;
-  PairedTest test;  // on the questions both have
+  PairedTest test;  // on the questions that both have
   int questions = 0;
 };
 
@@ -37,21 +38,21 @@ struct TaskSummary {
   std::string task;
   std::vector<MethodSummary> methods;  // in order of appearance
   std::vector<MethodPair> pairs;       // every two methods
-  std::vector<EqualCompute> equal;     // per method: the others at its cost
+  std::vector<EqualCompute> equal;     // per method: the best of the others at its cost
 };
 
 struct EvalSummary {
   std::vector<TaskSummary> tasks;
-  TaskSummary average;                // over tasks, each with the same weight; empty with one task
-  std::vector<Sample> disagreements;  // of the default and the strict grader
+  TaskSummary average;                // over tasks, equally weighted; empty if there is only one
+  std::vector<Sample> disagreements;  // between the default and the strict grader
 };
 
-// Error when there are no samples.
+// Throws Error if there are no samples.
 EvalSummary summarise(const std::vector<Sample>& samples);
 
 Json to_json(const EvalSummary& summary);
 
-// The grid for a terminal: a row per method, a column per task.
+// A table for the terminal: a row per method, a column per task.
 std::string to_table(const EvalSummary& summary);
 
 }  // namespace counterbeam

@@ -44,14 +44,14 @@ struct Context {
 struct TaskKind {
   std::string_view name;
   Judging judging;
-  std::string_view file;    // its public name; of a shipped task, under tasks/
-  std::string_view source;  // where users get it; empty: it ships
+  std::string_view file;    // its public name; for a shipped task, under tasks/
+  std::string_view source;  // where to download it; empty for a shipped task
   std::string_view id_field;
   Problem (*read)(const DataRow& row, std::size_t index, const Context& context);
   bool withheld = false;
 };
 
-// {name} becomes its value; other braces stay.
+// Replaces {name} by its value and keeps other braces.
 std::string filled(std::string_view pattern, const Fill& fill) {
   std::string text;
   while (!pattern.empty()) {
@@ -137,7 +137,7 @@ Problem read_code(const DataRow& row, std::size_t, const Context& context) {
   return problem;
 }
 
-// choices[i] stands at A, B, C, D by permutation; gold is the place of choice `right`.
+// The permutation assigns the choices to A, B, C, D; gold is the letter of choice `right`.
 Problem choice_problem(const DataRow& row, std::string id, const std::string& question,
                        const std::vector<std::string>& choices, int right,
                        std::vector<int> permutation, const Context& context) {
@@ -160,7 +160,7 @@ Problem choice_problem(const DataRow& row, std::string id, const std::string& qu
   return problem;
 }
 
-// Fisher and Yates, keyed by the question.
+// A Fisher-Yates shuffle keyed by the question.
 std::vector<int> shuffled(std::uint64_t seed, std::size_t question) {
   std::vector<int> order = {0, 1, 2, 3};
   for (std::uint32_t i = 3; i > 0; --i)
@@ -179,7 +179,7 @@ Problem read_gpqa(const DataRow& row, std::size_t index, const Context& context)
                         shuffled(context.seed, index), context);
 }
 
-// The tiny task's choices stand in their final order already.
+// The choices of the tiny task are already in their final order.
 Problem read_tiny_choice(const DataRow& row, std::size_t index, const Context& context) {
   const std::string& text = row.value("choices");
   const Json list = row.find("choices")->is_text ? Json(text) : parse_json(text, row.place);
@@ -215,7 +215,7 @@ fs::path data_path(const TaskKind& task, const fs::path& data) {
   const bool ships = task.source.empty();
   if (!data.empty() && !fs::is_directory(data)) return data;
   if (!data.empty()) {
-    // Two public files are called test.jsonl, so the folder of a task comes first.
+    // Two public files are named test.jsonl, so a folder named like the task is tried first.
     for (const fs::path& candidate : {data / task.name / task.file, data / task.file})
       if (fs::exists(candidate)) return candidate;
     if (!ships) bad_input("{}: holds no {}; it is {}", data.string(), task.file, task.source);
@@ -241,7 +241,7 @@ TaskData load_task(std::string_view name, const fs::path& data, std::uint64_t se
   const bool csv = path.extension() == ".csv" || path.stem().extension() == ".csv";
   const std::vector<DataRow> rows = csv ? read_csv(path) : read_json_lines(path);
   TaskData loaded{std::string(name), task->judging, {}, task->withheld};
-  std::map<std::string, std::size_t> seen;  // id -> its row
+  std::map<std::string, std::size_t> seen;  // id -> row
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Problem problem = task->read(rows[i], i, {seed, prompts});
     const auto [first, fresh] = seen.try_emplace(problem.id, i);

@@ -1,5 +1,6 @@
-// The tasks of the paper and the tiny ones that ship: where their problems come from, the prompts
-// they become, and how an answer is judged. Data files are the user's own, in their public formats.
+// The tasks of the paper and the tiny tasks that ship with the program: where their problems come
+// from, their prompts, and how answers are graded. The user supplies the data files of the paper's
+// tasks in their public formats.
 #pragma once
 
 #include <cstdint>
@@ -16,31 +17,32 @@ namespace counterbeam {
 enum class Judging { Math, Choice, Code };
 
 struct Problem {
-  std::string id;                // unique in its task
-  Question question;             // the task's prompts, filled in
+  std::string id;                // unique within the task
+  Question question;             // the task's prompts with their fields filled in
   std::string gold;              // math: the answer; choice: the letter
   CodeProblem code;              // code
-  std::vector<int> permutation;  // choice: which of the file's choices stands at A, B, C, D
+  std::vector<int> permutation;  // choice: which of the file's choices is shown as A, B, C, D
 };
 
 struct TaskData {
   std::string name;
   Judging judging = Judging::Math;
   std::vector<Problem> problems;
-  bool withheld = false;  // its authors ask that its questions are not shown in the open
+  bool withheld = false;  // its authors ask not to publish its questions
 };
 
-// Prompts may be overridden; {problem}, {prompt}, {question}, {choices} are filled in as the task
-// has them. Empty: the published ones.
+// Overrides of the prompts; empty for the published ones. The fields that the task has of
+// {problem}, {prompt}, {question} and {choices} are filled in.
 struct TaskPrompts {
   std::string system, user;
 };
 
 std::string task_names();  // "tiny-math, ..."
 
-// Reads a task. `data` is a file, a folder that holds one by its public name (in a folder named
-// like the task, or itself), or empty for the tasks that ship. Choices of a question are shuffled
-// by (seed, question). Error names file, row and field, or says where the data is to be had.
+// Loads a task. `data` is a file, a folder that contains the file under its public name (directly
+// or in a folder named like the task), or empty for the shipped tasks. The choices of a question
+// are shuffled by (seed, question). Throws an Error that names the file, row and field, or says
+// where to download the data.
 TaskData load_task(std::string_view name, const std::filesystem::path& data, std::uint64_t seed,
                    const TaskPrompts& prompts = {});
 

@@ -1,5 +1,5 @@
-// What one grade may spend. Every part of the grader pays for its steps here; when the budget is
-// gone the question is answered "not shown equal".
+// The step budget of one comparison. Every part of the grader charges its steps here; if the budget
+// runs out, the answers count as not shown equal.
 #pragma once
 
 #include "base/error.h"

@@ -48,7 +48,7 @@ class Comparison {
            long_decimal_of(b, a, budget_);
   }
 
-  // Units, percent and degrees stand around the whole answer.
+  // Whether the whole answer has a unit, a percent sign or a degree sign.
   static bool is_measured(const Tree& tree) {
     return tree->kind == Kind::Quantity || tree->kind == Kind::Percent ||
            tree->kind == Kind::Degree ||
@@ -95,7 +95,7 @@ class Comparison {
     return make(Kind::Mul, {make_number(factor), tree});
   }
 
-  // "10 m" beside "10 cm": a letter behind a number is a unit where the other answer has one.
+  // "10 m" and "10 cm": a letter after a number is a unit if the other answer has a unit.
   static Measured with_letter(const Tree& tree, bool other_measured) {
     if (other_measured && tree->kind == Kind::Mul && tree->args.size() == 2 &&
         tree->args[0]->kind == Kind::Number && tree->args[1]->kind == Kind::Symbol &&
@@ -109,8 +109,8 @@ class Comparison {
     const Measured a = with_letter(gold, is_measured(pred)),
                    b = with_letter(pred, is_measured(gold));
     if (!compatible(a.unit, b.unit)) return false;
-    if (a.percent != b.percent) {  // 50% is 50 or 0.5; 0.5 is 50% and never 50
-      if (!is_bare(a.percent ? b.unit : a.unit)) return false;  // nor 50 dollars
+    if (a.percent != b.percent) {  // 50% equals 50 and 0.5; 0.5 equals 50% but not 50
+      if (!is_bare(a.percent ? b.unit : a.unit)) return false;  // 50% does not equal 50 dollars
       const Tree& with = a.percent ? a.value : b.value;
       const Tree& without = a.percent ? b.value : a.value;
       return same(with, without) || same(scaled(with, ratio(1, 100)), without);
@@ -121,7 +121,8 @@ class Comparison {
                    : same(a.value, b.value);
   }
 
-  // 52_8 is its digits: 52 says the same, 42 does not; beside another base the value counts.
+  // 52_8 equals 52, by its digits, and not 42, its value. Two numbers with a base are compared by
+  // value.
   bool same_based(const Tree& a, const Tree& b) {
     if (a->kind == Kind::Based && b->kind == Kind::Based) return a->number == b->number;
     const Tree& based = a->kind == Kind::Based ? a : b;
@@ -149,7 +150,7 @@ class Comparison {
     return false;
   }
 
-  // x > 5 is not y > 5; an interval names no unknown.
+  // x > 5 does not equal y > 5; an interval has no unknown and matches either.
   static bool same_unknown(const Tree& a, const Tree& b) {
     const auto x = free_symbols(a), y = free_symbols(b);
     return x.empty() || y.empty() || x == y;
@@ -183,7 +184,7 @@ class Comparison {
     return true;
   }
 
-  // Values behind their names, and rows "p=5, q=2" as tuples.
+  // Drops names of values, and turns rows "p=5, q=2" into tuples.
   std::vector<Tree> unnamed(const std::vector<Tree>& all) {
     std::vector<Tree> out;
     for (const Tree& tree : all) {
@@ -202,11 +203,11 @@ class Comparison {
   }
 
   bool same_members(const Tree& a, const Tree& b) {
-    // x = 1 \pm 2, S = {1, 2}: the name goes first.
+    // x = 1 \pm 2, S = {1, 2}: drop the name first.
     if (const Tree value = named_value(a)) return same(value, named_value(b) ? named_value(b) : b);
     if (const Tree value = named_value(b)) return same(a, value);
     if (a->kind == Kind::Set && a->args.empty()) return b->kind == Kind::Set && b->args.empty();
-    // An ordered tuple is no list: (1,2) against 1,2.
+    // A tuple does not equal a list: (1,2) and 1,2.
     for (const auto& [many, other] : {std::pair(a, b), std::pair(b, a)})
       if (other->kind == Kind::Tuple && !is_many(other))
         return many->kind == Kind::List && names_all(many) &&
@@ -214,7 +215,7 @@ class Comparison {
     const std::vector<Tree> ma = members(a), mb = members(b);
     if (matched(distinct(ma), distinct(mb))) return true;
     const auto conflict = [](const std::vector<Tree>& x, const std::vector<Tree>& y) {
-      // Both sides name their values: the names decide, not the order.
+      // If both sides name their values, they are matched by name, not by order.
       const auto named = [](const Tree& t) { return named_value(cut_chain(t)) != nullptr; };
       return std::all_of(x.begin(), x.end(), named) && std::all_of(y.begin(), y.end(), named) &&
              !shared_function(x, y);
@@ -228,7 +229,7 @@ class Comparison {
                        [](const Tree& arg) { return named_value(cut_chain(arg)) != nullptr; });
   }
 
-  // W(n) = 1 beside W(x) = 1: the same function of a differently named variable.
+  // W(n) = 1 equals W(x) = 1: the same function with another variable name.
   static bool shared_function(const std::vector<Tree>& x, const std::vector<Tree>& y) {
     const auto head = [](const Tree& t) {
       const Tree name = name_of(cut_chain(t));
@@ -246,7 +247,7 @@ class Comparison {
     const Tree& other = a->kind == Kind::Relation ? b : a;
     const Tree value = named_value(relation);
     if (!value) return false;
-    // y = 2x against 2x is the same; x = x + 1 names nothing.
+    // y = 2x equals 2x; but x = x + 1 does not name a value.
     if (is_name(name_of(relation)) && name_of(relation)->kind == Kind::Symbol &&
         mentions(value, name_of(relation)->name))
       return false;
@@ -310,7 +311,7 @@ class Comparison {
   }
 
   bool same_ratio(const Tree& a, const Tree& b) {
-    if (a->kind != b->kind) {  // 1:2 is one half
+    if (a->kind != b->kind) {  // 1:2 equals 1/2
       const Tree& r = a->kind == Kind::Ratio ? a : b;
       const Tree& other = a->kind == Kind::Ratio ? b : a;
       return r->args.size() == 2 && !is_number(r->args[1], 0) && other->kind == Kind::Number &&
@@ -327,7 +328,7 @@ class Comparison {
     return true;
   }
 
-  // 4:30 and 12:00 may be times of day, and a zero has no ratio: neither is reduced.
+  // Not reduced: 4:30 and 12:00 may be times of day, and a ratio with a zero has no value.
   static bool is_clock(const Tree& ratio) {
     const auto clock = [](const Tree& part) {
       return part->kind == Kind::Number &&
@@ -358,7 +359,7 @@ bool same_mathematics(const std::string& gold, const std::string& pred) {
   return is_decimal(a.usual) && same(a.usual, b.decimal_comma);
 }
 
-// What is said in words where others write a sign.
+// Replaces words by the signs they stand for.
 std::string by_convention(std::string text) {
   static const std::map<std::string, std::string> kSigns = {
       {"allrealnumbers", "\\mathbb{R}"}, {"allreals", "\\mathbb{R}"},
@@ -375,7 +376,7 @@ bool same_words(const std::string& gold, const std::string& pred) {
   const std::string a = folded_text(gold), b = folded_text(pred);
   if (a.empty() || b.empty()) return false;
   if (a == b) return true;
-  // (C) and C.
+  // (C) equals C.
   const auto letter = [](const std::string& s) {
     return s.size() == 3 && s[0] == '(' && s[2] == ')' ? s.substr(1, 1) : s;
   };
@@ -391,7 +392,7 @@ bool same_answer(std::string_view gold, std::string_view pred) {
   try {
     return same_mathematics(a, b);
   } catch (const Error&) {
-    return false;  // more than a grade may cost
+    return false;  // the budget ran out
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr unsigned kLow = 160, kHigh = 320;  // bits
 constexpr int kWholePoints = 16;
-constexpr long kVanishing = 60;  // bits a true zero gains, at least, between kLow and kHigh
+constexpr long kVanishing = 60;  // bits by which a true zero shrinks, at least, from kLow to kHigh
 
 bool is_real(const Complex& z) {
   return z.im == 0 || exponent_of(z.im) < exponent_of(z.re) - static_cast<long>(kLow) / 2;
@@ -19,8 +19,8 @@ bool is_real(const Complex& z) {
 
 enum class Outcome { Same, Different, Unknown };
 
-// Compares f(values of a) with f(values of b) at one point. A difference of equal values shrinks
-// with the precision; a true one stays.
+// Compares two values at one point in two precisions. The computed difference of equal values
+// shrinks with the precision; that of different values does not.
 template <typename Difference>
 Outcome compare_at(Point point, Budget& budget, Difference&& difference) {
   Evaluator low(kLow, point, budget), high(kHigh, point, budget);
@@ -31,7 +31,7 @@ Outcome compare_at(Point point, Budget& budget, Difference&& difference) {
   if (d_high->re == 0 && d_high->im == 0) return Outcome::Same;
   const long e_high = exponent_of(*d_high), e_low = exponent_of(*d_low);
   if (e_high < scale_high - static_cast<long>(kHigh) + 40) return Outcome::Same;
-  // Both values vanish: relative size says nothing, but the difference shrinks.
+  // Both values are close to zero, so the relative size means nothing, but the difference shrinks.
   const bool vanishing = e_low < -static_cast<long>(kLow) + 60 && e_high < e_low - kVanishing;
   return vanishing ? Outcome::Same : Outcome::Different;
 }
@@ -49,15 +49,15 @@ bool has_root(const Tree& tree) {
   return here || std::any_of(tree->args.begin(), tree->args.end(), has_root);
 }
 
-// A sum or product whose ends are not numbers.
+// Whether there is a sum or product whose bounds are not numbers.
 bool has_open_series(const Tree& tree) {
   const bool here = tree->kind == Kind::Call && (tree->name == "sum" || tree->name == "prod") &&
                     !(free_symbols(tree->args[1]).empty() && free_symbols(tree->args[2]).empty());
   return here || std::any_of(tree->args.begin(), tree->args.end(), has_open_series);
 }
 
-// Functions with a kink or a step agree with smooth ones on whole stretches, so they are asked far
-// and near; those of whole numbers are asked there.
+// Functions with kinks or steps agree with smooth ones on whole intervals, so they are sampled over
+// a wide range. Functions of integers are sampled at integers.
 std::vector<Point> points_for(const Tree& tree) {
   std::vector<Point> points;
   const auto add = [&](Point::Draw draw, int from, int to) {
@@ -110,7 +110,7 @@ bool same_value(const Tree& a, const Tree& b, Budget& budget, Branch branch) {
       if (forms.exact(*fa) && forms.exact(*fb)) return false;
     }
   } catch (const Error&) {
-    // Too large for exact forms; the values decide.
+    // Too large for exact forms; compare values instead.
   }
   return same_at_points(a, b, budget, branch);
 }

@@ -1,5 +1,5 @@
-// Whether two expressions have the same value: by exact normal forms where those decide, else by
-// their values at random points in high precision.
+// Whether two expressions are equal: by exact normal forms if they decide, otherwise by their
+// values at random points in high precision.
 #pragma once
 
 #include <optional>
@@ -9,20 +9,20 @@
 
 namespace counterbeam::grade {
 
-// Where one side has no real value (a root of a negative number), nothing is asked by default;
-// with Principal the complex values must agree too.
+// Points at which one side has no real value (the root of a negative number) are ignored by
+// default; with Principal the complex values must agree too.
 enum class Branch { RealDomain, Principal };
 bool same_value(const Tree& a, const Tree& b, Budget& budget, Branch branch = Branch::RealDomain);
 
-// Whether a = 0 and b = 0 say the same: one difference is a number times the other. `sign` is the
-// sign of that number, for inequalities.
+// Whether a = 0 and b = 0 are the same equation: a is a constant times b. `sign` is the sign of
+// that constant, for inequalities.
 bool same_up_to_factor(const Tree& a, const Tree& b, Budget& budget, int& sign);
 
-// A tree without matrices inside: sums, products and scalings of matrices are carried out.
+// Carries out sums, products and scalings of matrices.
 Tree fold_matrices(const Tree& tree);
 
-// A written decimal stands for `value` when it has twelve significant digits or more and all of
-// them are right.
+// Whether a decimal represents `value`: it has at least twelve significant digits and all are
+// correct.
 bool long_decimal_of(const Tree& decimal, const Tree& value, Budget& budget);
 
 // The real value of a constant expression, for ordering.

@@ -7,17 +7,17 @@
 namespace counterbeam::grade {
 namespace {
 
-constexpr long kTranscendental = 20;  // its cost beside an addition
+constexpr long kTranscendental = 20;  // cost relative to an addition
 constexpr long kMaxSeries = 2000;
 constexpr long kMaxPower = 1L << 36;
 
-std::uint64_t hash_text(const std::string& text) {  // FNV-1a: the same on every machine
+std::uint64_t hash_text(const std::string& text) {  // FNV-1a, equal on all machines
   std::uint64_t h = 1469598103934665603ull;
   for (const char c : text) h = (h ^ static_cast<unsigned char>(c)) * 1099511628211ull;
   return h;
 }
 
-// A rational exponent's parts, where the tree is one.
+// The number of a rational exponent; null if the tree is not a number.
 const Rational* rational(const Tree& tree) {
   return tree->kind == Kind::Number ? &tree->number : nullptr;
 }
@@ -40,7 +40,7 @@ Complex Evaluator::atom(const std::string& text) {
   if (point_.draw == Point::Draw::Whole) return math_.complex(Rational(2 + draw % 30));
   Rational value = ratio(draw + (1 << 18), 1 << 19);
   if (point_.draw == Point::Draw::Signed && (number % 2 == 0 || draw % 2))
-    value = -value;  // all negative, then mixed
+    value = -value;  // even points: all negative; odd points: mixed
   if (point_.draw == Point::Draw::Wide) {
     value *= 1 << 5 * (number % 4);
     const int kind = number / 4;  // positive, negative, mixed
@@ -119,7 +119,7 @@ MaybeComplex Evaluator::power(const Tree& base, const Tree& exponent) {
   budget_.spend(2 * kTranscendental);
   const auto e = value(exponent);
   if (!e) return std::nullopt;
-  // School mathematics takes the real root of a negative number where the root is odd.
+  // As in school mathematics, an odd root of a negative number is real.
   if (r && negative && r->get_den() % 2 != 0) {
     const auto size = math_.power(math_.complex(Real(-b->re)), *e);
     if (!size || r->get_num() % 2 == 0) return size;
@@ -197,7 +197,7 @@ MaybeComplex Evaluator::real_function(const std::string& name, const std::vector
       if (name == "max" ? z.re > best : z.re < best) best = z.re;
     return math_.complex(best);
   }
-  // The rest take whole numbers.
+  // The remaining functions take integers.
   std::vector<Rational> whole;
   for (const Complex& z : args) {
     if (floor(z.re) != z.re || exponent_of(z.re) > 200) return std::nullopt;
@@ -226,7 +226,7 @@ MaybeComplex Evaluator::series(const Tree& tree) {
   const bool ends_known =
       point_.draw == Point::Draw::Whole ||
       (tree->args[1]->kind == Kind::Number && free_symbols(tree->args[2]).empty());
-  // a_k is a symbol by itself here, not the k-th of many.
+  // a_k is evaluated as one symbol, not as the k-th element, so such a series cannot be expanded.
   const bool subscripts = canonical(tree->args[3]).find('_') != std::string::npos;
   const bool closed = low && high && ends_known && !subscripts && floor(low->re) == low->re &&
                       floor(high->re) == high->re && exponent_of(high->re) < 20;

@@ -1,6 +1,6 @@
-// The value of a tree at a point, in complex numbers of a chosen precision. Symbols take keyed
-// pseudo-random values, and so do applications of unknown functions, by their canonical text: the
-// same atom has the same value in both answers.
+// Evaluates a tree at a point, in complex numbers of a chosen precision. Symbols and applications
+// of unknown functions get pseudo-random values keyed by their canonical text, so that the same
+// atom has the same value in both answers.
 #pragma once
 
 #include <map>
@@ -12,11 +12,11 @@
 
 namespace counterbeam::grade {
 
-// Where symbols are put. Points of one draw differ by their number.
+// Selects the values of symbols. Points of one kind of draw differ by their number.
 struct Point {
   enum class Draw {
     Positive,  // in [0.5, 2.5)
-    Signed,    // the same, of either sign
+    Signed,    // the same with either sign
     Wide,   // kWidePoints of them: from 0.5 to 81,920, of either sign, some close to whole numbers
     Whole,  // 2 to 31
   };
@@ -29,15 +29,15 @@ class Evaluator {
  public:
   Evaluator(unsigned precision, Point point, Budget& budget);
 
-  // Fixes a symbol, as a bound variable or the unknown of an inequality.
+  // Fixes the value of a symbol: a bound variable, or the unknown of an inequality.
   void set(const std::string& symbol, const Rational& value);
 
-  // Nothing where the value does not exist or is not known.
+  // Empty if the value does not exist or is not known.
   MaybeComplex value(const Tree& tree);
 
   const Arithmetic& arithmetic() const { return math_; }
 
-  // Whether a root or logarithm of a negative number was taken on the way.
+  // Whether the evaluation took a root or logarithm of a negative number.
   bool left_the_reals() const { return left_the_reals_; }
 
  private:

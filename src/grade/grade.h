@@ -1,6 +1,6 @@
-// Grades one answer against its reference. Two verdicts: `equal`, by value, and `strict`, as
-// prm800k's published grader would say. Bounded in time and memory, never evaluates what a model
-// wrote, never throws for what an answer holds.
+// Grades one answer against its reference. There are two verdicts: `equal`, by value, and `strict`,
+// which agrees with prm800k's published grader. Time and memory are bounded, no model output is
+// executed, and no answer makes it throw.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@ namespace counterbeam {
 struct Verdict {
   bool equal = false;
   bool strict = false;
-  std::string extracted;  // the answer that was judged; empty where none was found
+  std::string extracted;  // the answer that was graded; empty if none was found
 };
 
 // Either side may be a bare answer or a whole completion.
 Verdict grade_math(std::string_view gold, std::string_view pred);
 
-// `gold` is a letter, or a text that settles on one.
+// `gold` is a letter, or a text whose answer is a letter.
 Verdict grade_choice(std::string_view gold, std::string_view pred);
 
 }  // namespace counterbeam

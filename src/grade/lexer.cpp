@@ -57,7 +57,7 @@ class Lexer {
     }
   }
 
-  // The length of a thousands separator at `i`, followed by exactly three digits; 0 if none.
+  // The length of a thousands separator at `i` that is followed by exactly three digits; 0 if none.
   std::size_t separator(std::string_view s, std::size_t i) const {
     std::size_t length = 0;
     const std::string_view rest = s.substr(i);
@@ -115,7 +115,7 @@ class Lexer {
     return 0;
   }
 
-  // "6.7e-5": only with the digits tight behind.
+  // "6.7e-5": only without white space before the digits.
   static std::size_t exponent(std::string_view s, std::size_t i, std::string& literal) {
     std::size_t k = i;
     if (k >= s.size() || (s[k] != 'e' && s[k] != 'E')) return i;
@@ -135,7 +135,7 @@ class Lexer {
            last.text == "}" || last.text == "\\}";
   }
 
-  // Behind a value, or a unit that is not finished: 10 m, 4\pi m, 3 m/s.
+  // Whether the position follows a value or an incomplete unit: 10 m, 4\pi m, 3 m/s.
   bool after_quantity() const {
     if (after_value()) return true;
     if (tokens_.empty()) return false;
@@ -242,7 +242,7 @@ class Lexer {
       else if (name != "angle" && name != "triangle")
         push(TokenKind::Symbol, name);
       else if (name == "angle" && !tokens_.empty() && tokens_.back().text == "m")
-        tokens_.pop_back();  // m\angle A: its measure
+        tokens_.pop_back();  // m\angle A: the measure of the angle
     } else {
       const std::string_view op = operator_of(name);
       if (!op.empty())
@@ -253,7 +253,7 @@ class Lexer {
     return end;
   }
 
-  // \frac12 is a half: a bare argument is one digit.
+  // \frac12 is 1/2: an argument without braces is one digit.
   std::size_t digit_arguments(std::string_view s, std::size_t i) {
     for (int n = 0; n < 2; ++n) {
       std::size_t k = i;
@@ -271,7 +271,7 @@ class Lexer {
     push(TokenKind::Operator, text);
   }
 
-  // \text{...}: words inside are words, single letters and numbers stay mathematics.
+  // \text{...}: words are Word tokens; single letters and numbers are mathematics.
   std::size_t text_argument(std::string_view s, std::size_t i) {
     while (i < s.size() && s[i] == ' ') ++i;
     if (i >= s.size() || s[i] != '{') return i;
@@ -323,7 +323,7 @@ class Lexer {
     }
     if (s.substr(i, 3) == "...") return push(TokenKind::Junk, "..."), i + 3;
     if (c == '.') {
-      if (s.find_first_not_of(" \n.$\\", i) == s.npos) return s.size();  // a closing full stop
+      if (s.find_first_not_of(" \n.$\\", i) == s.npos) return s.size();  // a final full stop
       push(TokenKind::Junk, ".");
       return i + 1;
     }

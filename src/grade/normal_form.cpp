@@ -107,7 +107,7 @@ Fraction NormalForms::integer_power(const Fraction& base, long exponent) {
   return result;
 }
 
-// Roots of a number as roots of its primes: 12^(1/2) = 2 * @root 3 2.
+// Writes roots of a number as roots of its prime factors: 12^(1/2) = 2 * @root 3 2.
 std::optional<Fraction> NormalForms::number_root(const Rational& base, const Rational& exponent) {
   if (base < 0) {
     if (exponent.get_den() != 2) return std::nullopt;
@@ -269,7 +269,8 @@ std::optional<std::pair<Rational, Rational>> NormalForms::linear(const Fraction&
   return std::pair(slope, offset);
 }
 
-// Terms in the order of their variables' names, scaled so that the bottom's first coefficient is 1.
+// Terms are sorted by the names of their variables and scaled so that the first coefficient of the
+// denominator is 1.
 std::string NormalForms::text(const Fraction& f) const {
   const auto terms = [&](const Polynomial& p) {
     std::vector<std::string> out;

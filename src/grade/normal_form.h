@@ -1,8 +1,8 @@
 // Rational functions over exact numbers: a tree becomes a quotient of polynomials whose variables
 // are symbols and atoms (roots of primes, i, pi, functions of normal forms). Powers of roots and of
-// i are reduced, so sums of surds have one form. Two quotients are equal when their cross
-// difference is the zero polynomial: that is a proof. A difference that stays is a proof only where
-// every variable is a plain symbol (exact()).
+// i are reduced, so sums of surds have a unique form. If the cross difference of two quotients is
+// the zero polynomial, they are proved equal. If it is not, they are proved different only if every
+// variable is a plain symbol (exact()).
 #pragma once
 
 #include <map>
@@ -19,24 +19,24 @@ using Monomial = std::vector<std::pair<int, long>>;  // (variable, power > 0), s
 using Polynomial = std::map<Monomial, Rational>;     // no zero coefficients
 
 struct Fraction {
-  Polynomial top, bottom;  // bottom is not zero
+  Polynomial top, bottom;  // bottom is never zero
 };
 
 class NormalForms {
  public:
   explicit NormalForms(Budget& budget) : budget_(budget) {}
 
-  // Throws Error where the form would be too large; nothing for a tree that is not an expression.
+  // Throws Error if the form would be too large. Empty if the tree is not an expression.
   std::optional<Fraction> form(const Tree& tree);
 
   bool equal(const Fraction& a, const Fraction& b);
   bool zero(const Fraction& f) const { return f.top.empty(); }
-  // top of `a` = c * top of `b` for a number c; the factor, where there is one.
+  // The constant c such that the top of `a` is c times the top of `b`, if there is one.
   std::optional<Rational> proportion(const Fraction& a, const Fraction& b);
-  // Whether the forms hold plain symbols and numbers only.
+  // Whether the form contains only plain symbols and numbers.
   bool exact(const Fraction& f) const;
   std::optional<Rational> constant(const Fraction& f) const;
-  // f = slope * symbol + offset with numbers for both.
+  // Slope and offset if f = slope * symbol + offset with constants for both.
   std::optional<std::pair<Rational, Rational>> linear(const Fraction& f,
                                                       const std::string& symbol) const;
 

@@ -5,7 +5,7 @@
 namespace counterbeam::grade {
 namespace {
 
-constexpr std::size_t kMaxLiteral = 4000;  // digits of one written number
+constexpr std::size_t kMaxLiteral = 4000;  // digits of one literal
 constexpr long kMaxFactorial = 3000;
 constexpr long kMaxDecimalExponent = 4000;
 

@@ -1,4 +1,4 @@
-// The parser's numbers: decimals, mixed and repeating ones, digits in a base.
+// Parses numbers: decimals, mixed numbers, repeating decimals, digits in a base.
 #include "grade/parser_detail.h"
 
 namespace counterbeam::grade {
@@ -19,7 +19,7 @@ int base_word(const std::string& word) {
   return 0;
 }
 
-// The value of the literal `start` with the digits `period` behind it again and again:
+// The value of the literal `start` followed by `period` repeated forever:
 // 0.a(b) = 0.a + b / (10^|a| (10^|b| - 1)).
 Tree repeating_decimal(const std::string& start, const std::string& period) {
   const std::size_t decimals = start.size() - start.find('.') - 1;
@@ -63,8 +63,8 @@ Tree Parser::number() {
   return whole;
 }
 
-// 0.\overline{3}, and 0.1666..., where the digits at the end were written often enough; null for
-// any other number.
+// 0.\overline{3}, or 0.1666... if the repeated digits are written often enough; null for any other
+// number.
 Tree Parser::repeating(const Token& start) {
   if (start.text.find('.') == std::string::npos) return nullptr;
   if (in_.accept("overline")) {

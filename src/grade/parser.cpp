@@ -28,7 +28,7 @@ Tree joined(Kind kind, std::vector<Tree> parts, std::string name = "") {
 }  // namespace
 
 Tree Parser::statement() {
-  if (!in_.accept("=")) in_.accept("~=");  // "= 42" goes on from a formula that was left out
+  if (!in_.accept("=")) in_.accept("~=");  // "= 42": the left side was omitted
   Tree tree = list();
   if (!in_.is(TokenKind::End)) refuse("something is left over");
   return tree;
@@ -42,7 +42,7 @@ Tree Parser::list() {
   return joined(Kind::List, std::move(parts), ",");
 }
 
-// "3, 5, and 7": the word adds to the comma; "a or b" without commas is a list of its own.
+// "3, 5, and 7": the word follows a comma; "a or b" without commas is also a list.
 Tree Parser::comma_list() {
   std::vector<Tree> parts{item()};
   std::string name = ",";

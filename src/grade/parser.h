@@ -1,11 +1,11 @@
-// Parses tokens to a tree, by recursive descent:
-//   statement  := list of relations, by ; over , over and/or
+// Parses tokens into a tree by recursive descent:
+//   statement  := list of relations, separated by ; then , then and/or
 //   relation   := sets joined by = < <= > >= != ~= in
 //   set        := ratios joined by cup, cap, setminus
 //   sum        := terms joined by + - pm mp
-//   term       := factors joined by * / or by nothing; two bare numbers side by side are refused
-//   factor     := primary with ! ' % deg ^ _ behind it
-// Anything it does not understand in full is refused: nothing is skipped to make an answer fit.
+//   term       := factors joined by * / or juxtaposition; two adjacent numbers are an error
+//   factor     := primary followed by any of ! ' % deg ^ _
+// The whole input must parse: nothing is skipped to make an answer fit.
 #pragma once
 
 #include <optional>
@@ -16,7 +16,7 @@
 
 namespace counterbeam::grade {
 
-// The tree of `text`, or nothing where it is not mathematics.
+// The tree of `text`; empty if it is not mathematics.
 std::optional<Tree> parse(std::string_view text, Commas commas);
 
 }  // namespace counterbeam::grade

@@ -1,12 +1,12 @@
-// The parser's class, shared by parser.cpp (statements down to terms) and primary.cpp (what a term
-// is made of).
+// The parser class, implemented in parser.cpp (statements to terms), primary.cpp (operands) and
+// numeral.cpp (numbers).
 #pragma once
 
 #include "grade/token_stream.h"
 
 namespace counterbeam::grade {
 
-bool plain_integer(const Token& token);  // digits alone
+bool plain_integer(const Token& token);  // digits only
 
 class Parser {
  public:
@@ -15,7 +15,7 @@ class Parser {
   Tree statement();  // the whole input
   Tree list();       // up to a closing delimiter or the end
   Tree sum();
-  Tree script();  // what ^ or _ applies to: a group or one token
+  Tree script();  // the argument of ^ or _: a group or one token
 
  private:
   Tree comma_list();
@@ -59,7 +59,7 @@ class Parser {
   TokenStream in_;
   int depth_ = 0;
   int nodes_ = 0;
-  int bars_ = 0;  // open |
+  int bars_ = 0;  // number of open |
 };
 
 }  // namespace counterbeam::grade

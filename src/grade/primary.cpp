@@ -1,4 +1,4 @@
-// The parser's lower half: symbols, functions, groups, matrices.
+// Parses operands: symbols, functions, groups, matrices.
 #include <algorithm>
 
 #include "grade/parser_detail.h"
@@ -6,7 +6,7 @@
 namespace counterbeam::grade {
 namespace {
 
-// AB: two capital letters side by side.
+// AB: two adjacent capital letters.
 bool is_segment(const Tree& tree) {
   return tree->kind == Kind::Mul && tree->args.size() == 2 &&
          std::all_of(tree->args.begin(), tree->args.end(), [](const Tree& end) {
@@ -69,7 +69,7 @@ Tree Parser::symbol() {
   return application(name);
 }
 
-// f(x): a letter used as a function. Only the usual names make one; x(x+1) is a product.
+// f(x): a letter used as a function. Only the usual names of functions count; x(x+1) is a product.
 Tree Parser::application(const std::string& name) {
   static const std::string kAlways = "fghFGH", kOfOneSymbol = "pqyPQSTWLNV";
   const bool plain = name.size() == 1 || name[1] == '_' || name[1] == '\'';
@@ -89,7 +89,7 @@ Tree Parser::function_argument() {
     const Tree group = in_.is("{") ? braces() : parenthesised();
     return group;
   }
-  // \sin 2x \cos y: factors up to the next function or operator.
+  // \sin 2x \cos y: the argument extends to the next function or operator.
   std::vector<Tree> factors{factor()};
   while (starts_factor() && !in_.is(TokenKind::Function) && !in_.is("(") && !in_.is("|"))
     factors.push_back(factor());
@@ -129,7 +129,7 @@ Tree Parser::function() {
   return power ? make(Kind::Pow, {result, power}) : result;
 }
 
-// A macro's argument: a group, or a single token, where \frac12 takes digits one by one.
+// A macro's argument: a group or a single token; in \frac12 each digit is an argument.
 Tree Parser::argument() {
   if (in_.accept("{")) {
     Tree inner = list();
@@ -240,7 +240,7 @@ Tree Parser::parenthesised() {
   if (close != ")" && close != "]") refuse("a delimiter is missing");
   if (inner->kind == Kind::List) return make(Kind::Tuple, inner->args, open + close);
   if (open + close != "()" && open + close != "[]") refuse("brackets do not match");
-  // Keeps a group a value of its own, so that 2(3) is a product and (2)(3) too.
+  // Keeps a group separate, so that 2(3) and (2)(3) are products.
   return inner->kind == Kind::Number ? make(Kind::Mul, {inner}) : inner;
 }
 
@@ -272,7 +272,7 @@ Tree Parser::set_braces() {
     return condition;
   }
   const int bars = bars_;
-  bars_ = 1;  // a bar here is "such that"
+  bars_ = 1;  // here a bar means "such that"
   Tree inner = list();
   if (in_.accept("|") || in_.accept("mid")) {
     bars_ = 0;
@@ -299,7 +299,7 @@ Tree Parser::matrix() {
   };
   const std::string name = environment();
   if (name == "array")
-    environment();  // its columns
+    environment();  // the column specification
   else if (name.find("matrix") == std::string::npos)
     refuse("an unknown environment");
   std::vector<Tree> entries;

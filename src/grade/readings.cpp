@@ -7,7 +7,8 @@
 namespace counterbeam::grade {
 namespace {
 
-// 0,111 and 1000,99 and 12,50 with a point for the comma; not 1,2, which is a list, nor 1,234.
+// Replaces a decimal comma by a point in 0,111 or 1000,99 or 12,50, but not in 1,2, which is a
+// list, or in 1,234.
 std::optional<std::string> with_point(const std::string& text) {
   const std::size_t start = text.starts_with('-') ? 1 : 0, comma = text.find(',');
   if (comma == text.npos || comma == start || comma + 1 == text.size()) return std::nullopt;
@@ -21,7 +22,7 @@ std::optional<std::string> with_point(const std::string& text) {
   return sure || (behind > 1 && behind != 3) ? std::optional(point) : std::nullopt;
 }
 
-// "1,000" and "1,05": no list is written like that.
+// "1,000" and "1,05": a list is never written with leading zeros.
 bool is_padded(const std::string& text) {
   for (std::size_t i = 0; i + 2 < text.size(); ++i)
     if (text[i] == ',' && text[i + 1] == '0' &&

@@ -1,4 +1,4 @@
-// An answer with commas may be read in more than one way.
+// The possible readings of an answer with commas.
 #pragma once
 
 #include <optional>
@@ -8,10 +8,10 @@
 
 namespace counterbeam::grade {
 
-// The ways an answer may be read, the likeliest first.
+// In order of likelihood.
 struct Readings {
   std::optional<Tree> usual;          // 1,234 is one number
-  std::optional<Tree> as_list;        // 1,234 is two
+  std::optional<Tree> as_list;        // 1,234 is two numbers
   std::optional<Tree> decimal_comma;  // 1,5 is one and a half
 };
 

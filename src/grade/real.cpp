@@ -58,7 +58,7 @@ Arithmetic::Arithmetic(unsigned precision_bits)
          8 * inverse_series(8749, false);
 }
 
-// atan(1/n), or atanh(1/n) where the signs do not alternate.
+// atan(1/n) if `alternating`, otherwise atanh(1/n).
 Real Arithmetic::inverse_series(long n, bool alternating) const {
   const unsigned long square = static_cast<unsigned long>(n) * static_cast<unsigned long>(n);
   Real power = real(1) / n, sum = power;
@@ -94,7 +94,7 @@ Real Arithmetic::real_log(const Real& x) const {
   const double mantissa = mpf_get_d_2exp(&exponent, x.get_mpf_t());
   const Real m = scaled(Real(x, bits_), -exponent);
   Real y(std::log(mantissa), bits_);
-  for (int i = 0; i < 3; ++i) {  // Halley: digits triple each time
+  for (int i = 0; i < 3; ++i) {  // Halley's method: triples the digits in each step
     const Real e = *real_exp(y);
     y += 2 * (m - e) / (m + e);
   }

@@ -1,5 +1,6 @@
-// Real and complex numbers of a chosen precision on GMP floats: the few elementary functions that
-// answers use. A value that does not exist (1/0, log 0) or leaves the exponent range is nullopt.
+// Real and complex arithmetic of a chosen precision on GMP floats, with the elementary functions
+// that answers use. A value that does not exist (1/0, log 0) or exceeds the exponent range is
+// nullopt.
 #pragma once
 
 #include <gmpxx.h>
@@ -50,13 +51,13 @@ class Arithmetic {
 
  private:
   std::optional<Real> real_exp(const Real& x) const;
-  Real real_log(const Real& x) const;  // REQUIRES x > 0
+  Real real_log(const Real& x) const;  // REQUIRES: x > 0
   bool sin_cos(const Real& x, Real& sine, Real& cosine) const;
   Real atan2(const Real& y, const Real& x) const;
   Real inverse_series(long n, bool alternating) const;
 
-  unsigned precision_;  // bits asked for
-  unsigned bits_;       // bits worked with
+  unsigned precision_;  // bits requested
+  unsigned bits_;       // bits used internally
   Real pi_, ln2_;
 };
 

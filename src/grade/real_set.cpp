@@ -89,7 +89,7 @@ RealSet complement(const RealSet& set) {
   return out;
 }
 
-// The unknown of an inequality: a symbol, or an application such as f(x), standing alone.
+// The unknown of an inequality: a symbol, or an application such as f(x).
 bool is_unknown(const Tree& tree) {
   return (tree->kind == Kind::Symbol && !is_constant_name(tree->name)) ||
          (tree->kind == Kind::Call && tree->args.size() == 1 && tree->name.size() == 1);
@@ -125,7 +125,7 @@ char flipped(char op) {
   }
 }
 
-// a op b for one unknown, solved where it stands alone or is linear.
+// Solves a op b for one unknown that is isolated or linear.
 std::optional<RealSet> solve(const Tree& a, char op, const Tree& b, Budget& budget) {
   if (is_unknown(a) && free_symbols(b).empty()) return ray(op, b, budget);
   if (is_unknown(b) && free_symbols(a).empty()) return ray(flipped(op), a, budget);
@@ -162,8 +162,7 @@ std::optional<RealSet> listed(const Tree& tree, Budget& budget) {
     either.insert(either.end(), part->begin(), part->end());
     both = intersection(both, *part);
   }
-  // "x < 1 and x > 3" is meant as both sides of a union, as "x > 1, x < 3" is meant as one
-  // interval.
+  // "x < 1 and x > 3" means a union; "x > 1, x < 3" means one interval.
   if (tree->name == "or" || both.empty()) return sorted(either);
   return both;
 }
@@ -225,7 +224,7 @@ bool same_set(const RealSet& a, const RealSet& b, Budget& budget) {
 
 namespace {
 
-// Truth of the relation at a rational point; nothing where a side has no real value.
+// Whether the relation holds at a rational point; empty if a side has no real value.
 std::optional<bool> holds(const Tree& relation, const std::string& symbol, const Rational& point,
                           Budget& budget) {
   Evaluator at(160, {}, budget);

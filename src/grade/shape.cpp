@@ -64,7 +64,7 @@ Tree cut_chain(const Tree& tree) {
   std::string codes = tree->name;
   if (const std::size_t rough = codes.find('~'); rough != std::string::npos) {
     if (rough == 0 && is_name(args[0]) && codes.size() == 1) {
-      codes[0] = '=';  // x ~ 11 states a value
+      codes[0] = '=';  // x ~ 11 names a value, like x = 11
     } else {
       args.resize(rough + 1);
       codes.resize(rough);

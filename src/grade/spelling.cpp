@@ -1,4 +1,4 @@
-// plain_spelling: one spelling for what Unicode and careless escaping write in many.
+// plain_spelling: unifies Unicode mathematics and escaping variants.
 #include <array>
 #include <cstdint>
 
@@ -88,7 +88,7 @@ constexpr Spelling kSpellings[] = {
 constexpr std::uint32_t kDigitZeros[] = {0x0660, 0x06F0, 0x0966, 0x09E6, 0x0A66, 0x0AE6, 0x0B66,
                                          0x0BE6, 0x0C66, 0x0CE6, 0x0D66, 0x0E50, 0xFF10};
 
-// The code point at `at` and its length; a stray byte is itself.
+// The code point at `at` and its length; an invalid byte counts as one code point.
 std::uint32_t code_point(std::string_view text, std::size_t at, std::size_t& length) {
   const auto byte = [&](std::size_t i) {
     return at + i < text.size() ? static_cast<unsigned char>(text[at + i]) : 0u;

@@ -17,7 +17,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// What Python's float() reads.
+// Parses what Python's float() accepts.
 std::optional<double> as_float(std::string_view text) {
   const std::string s = stripped(text);
   std::size_t i = !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
@@ -90,7 +90,7 @@ void remove_unit(std::string& s, std::string_view unit) {
   s = out;
 }
 
-// Removes `head`, the spaces behind it and `tail`, as the pattern "head *tail".
+// Removes matches of the pattern "head *tail".
 void remove_spaced(std::string& s, std::string_view head, std::string_view tail,
                    std::string_view to) {
   std::string out;

@@ -1,6 +1,6 @@
-// parse_plain: the expressions that the strict verdict's simplifier reads: Python operators, ** as
-// ^, implicit products, letters one by one, sqrt and pi. A letter in front of a bracket is a
-// function there, and i and e are letters like any other.
+// parse_plain: the expressions that the strict grader's simplifier accepts: Python operators, ** as
+// ^, implicit products, single letters, sqrt and pi. A letter before a bracket is a function, and i
+// and e are ordinary letters.
 #include <cctype>
 
 #include "grade/strict.h"

@@ -1,5 +1,5 @@
-// Hendrycks' normalisation of MATH answers, step by step. A step that would fail there leaves the
-// answer as it was, as there.
+// Hendrycks' normalisation of MATH answers, step by step. As in the original, a step that fails
+// leaves the answer unchanged.
 #include <algorithm>
 
 #include "grade/strict.h"
@@ -44,7 +44,7 @@ MaybeString fix_roots(const std::string& s) {
   return out;
 }
 
-// The integer as Python prints it back: no plus sign, no leading zero.
+// Whether the integer is written as Python prints it: no plus sign, no leading zero.
 bool is_printed_integer(const std::string& s) {
   const std::string digits = s.starts_with('-') ? s.substr(1) : s;
   if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) return false;

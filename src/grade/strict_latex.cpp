@@ -1,5 +1,5 @@
-// latex_as_text: the few rules of the converter behind the strict verdict. A macro swallows the
-// space behind it; one that is not known leaves its arguments and vanishes.
+// latex_as_text: the rules of the strict grader's converter. A macro consumes the space after it;
+// an unknown macro is dropped and its arguments are kept.
 #include <algorithm>
 #include <cctype>
 
@@ -106,7 +106,7 @@ class Converter {
     if (name == "begin") return environment(depth);
     if (name == "mathbf" || name == "mathcal" || name == "mathsf" || name == "mathit" ||
         name == "mathbb")
-      return std::string(1, '\x01') + argument(depth);  // letters of their own
+      return std::string(1, '\x01') + argument(depth);  // separate letters
     if (std::find(std::begin(kDropped), std::end(kDropped), name) != std::end(kDropped)) {
       argument(depth);
       return "";

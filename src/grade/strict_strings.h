@@ -1,4 +1,4 @@
-// Small string work that both normal forms of the strict verdict need.
+// String functions shared by both normalisations of the strict verdict.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ inline std::string stripped(std::string_view s) {
   return std::string(s.substr(first, s.find_last_not_of(" \t\r\n\f\v") - first + 1));
 }
 
-// The inside of "\text{...}" where that is the whole string, on one line.
+// The content of "\text{...}" if that is the whole string, on one line.
 inline std::optional<std::string> text_inside(std::string_view s) {
   if (!s.starts_with("\\text{") || !s.ends_with('}') || s.size() < 8) return std::nullopt;
   const std::string_view inside = s.substr(6, s.size() - 7);

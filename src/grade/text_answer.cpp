@@ -33,7 +33,7 @@ std::size_t styling(std::string_view s, std::size_t i) {
 
 namespace {
 
-// Whether braces group something: behind a power, an index or a command that does not only style.
+// Whether some braces are arguments: after a power, an index or a command that is not just styling.
 bool groups(std::string_view answer) {
   for (std::size_t i = 0; i < answer.size(); ++i) {
     if (answer[i] == '^' || answer[i] == '_') return true;
@@ -49,7 +49,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-// Without white space around it and a closing full stop.
+// Removes surrounding white space and a final full stop.
 std::string_view without_full_stop(std::string_view text) {
   text = trim(text, {}, kAsciiSpace);
   if (text.ends_with('.') && !text.ends_with("..")) text.remove_suffix(1);
@@ -60,7 +60,7 @@ std::string_view without_full_stop(std::string_view text) {
 
 std::string bare_text(std::string_view answer) {
   const bool keeps_braces = groups(answer);
-  std::vector<bool> kept;  // the open braces
+  std::vector<bool> kept;  // for each open brace
   bool styled = false;     // the next brace belongs to a styling command
   std::string out;
   for (std::size_t i = 0; i < answer.size();) {
@@ -95,7 +95,7 @@ std::string folded_text(std::string_view answer) {
   const std::string bare = bare_text(answer);
   std::string out, word;
   const auto close = [&] {
-    // Words run together, numbers do not.
+    // Words are concatenated; numbers stay separate.
     if (!out.empty() && !word.empty() && is_digit(out.back()) && is_digit(word[0])) out += ' ';
     if (word != "a" && word != "A" && word != "an" && word != "the") out += word;
     word.clear();
@@ -103,7 +103,7 @@ std::string folded_text(std::string_view answer) {
   const auto letter = [&](std::size_t i) { return i < bare.size() && is_letter(bare[i]); };
   for (std::size_t i = 0; i < bare.size(); ++i) {
     const char c = bare[i];
-    // A letter on its own may be a variable and keeps its case, unless it is all there is.
+    // A single letter may be a variable and keeps its case, unless it is the whole answer.
     const bool lone = !letter(i + 1) && (i == 0 || !letter(i - 1)) && bare.size() > 3;
     const bool point = c == '.' && i + 1 < bare.size() && is_digit(bare[i + 1]);
     if (c == ' ' || c == '\t' || c == '\r') {
@@ -113,7 +113,7 @@ std::string folded_text(std::string_view answer) {
     }
   }
   if (out.empty())
-    out = word;  // a lone "a" is an answer
+    out = word;  // an answer that is just "a" is not an article
   else
     close();
   return out;

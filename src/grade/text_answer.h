@@ -1,5 +1,5 @@
-// Answers in words: "an ellipse" is "\text{Ellipse}". Used only where an answer is words and not
-// mathematics, so that letters keep their case there.
+// Comparison of answers in words: "an ellipse" equals "\text{Ellipse}". Used only if an answer is
+// words rather than mathematics, where case matters.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace counterbeam::grade {
 
-// Without LaTeX styling, quotes, spaces, closing full stop and articles; lower case.
+// The answer in lower case without LaTeX styling, quotes, spaces, final full stop and articles.
 std::string folded_text(std::string_view answer);
 
-// The letters and signs alone, styling removed, case kept: "\text{(C)}" -> "(C)".
+// The answer without styling; case is kept: "\text{(C)}" -> "(C)".
 std::string bare_text(std::string_view answer);
 
-// Whether it holds \text-like words, or a word of three letters that is no function or Greek
-// letter.
+// Whether it contains words in \text or a similar command, or a word of three letters that is
+// neither a function nor a Greek letter.
 bool is_wordy(std::string_view answer);
 
 }  // namespace counterbeam::grade

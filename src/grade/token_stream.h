@@ -1,4 +1,4 @@
-// The cursor both halves of the parser share.
+// The token cursor of the parser.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace counterbeam::grade {
 
-// Thrown inside the parser alone; parse() turns it into "not mathematics".
+// Throws an Error that parse() catches: the text is not mathematics.
 [[noreturn]] inline void refuse(const char* why) {
   bad_input("not an expression: {}", why);
 }

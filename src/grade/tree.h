@@ -1,5 +1,5 @@
-// The expression tree of an answer. Trees are immutable and shared; a node says what was written,
-// not what it is worth: values come from normal_form.h and evaluate.h.
+// The expression tree of an answer. Trees are immutable and shared. A node records what was
+// written; values are computed by normal_form.h and evaluate.h.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,13 @@
 namespace counterbeam::grade {
 
 enum class Kind {
-  Number,     // number; name: the decimal literal it was written as, where it was one
+  Number,     // number; name: its decimal literal, if it was written as one
   Symbol,     // name; "pi", "e", "i", "infty" are constants
   Add,        // args
   Mul,        // args
   Pow,        // base, exponent
   Call,       // name: a function; args
-  PlusMinus,  // one arg: plus or minus it; name "pm" or "mp"
+  PlusMinus,  // one arg; name "pm" or "mp"
   Percent,    // one arg
   Degree,     // one arg
   Quantity,   // one arg; name: the words of its unit
@@ -55,14 +55,14 @@ Tree quotient(const Tree& a, const Tree& b);
 
 bool is_number(const Tree& tree, long value);
 
-// The same text for the same tree, whatever the order of sums, products and sets.
+// A text that does not depend on the order of terms, factors and set members.
 std::string canonical(const Tree& tree);
 
 bool contains(const Tree& tree, Kind kind);
 bool mentions(const Tree& tree, const std::string& symbol);
 std::size_t size_of(const Tree& tree);
 
-// Free symbols, sorted; constants are not among them.
+// The free symbols, sorted, without constants.
 std::vector<std::string> free_symbols(const Tree& tree);
 
 bool is_constant_name(const std::string& name);

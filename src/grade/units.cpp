@@ -127,7 +127,7 @@ Unit read_unit(const std::string& phrase) {
   const Known* last = nullptr;
   int last_sign = 1;
   while (words >> word) {
-    if (word[0] == '^') {  // of the unit before it, which counts once already
+    if (word[0] == '^') {  // exponent of the preceding unit, which was counted once already
       const int extra = std::stoi(word.substr(1)) - 1;
       if (!last) continue;
       unit.dimensions[last->dimension] += last_sign * extra;

@@ -1,5 +1,5 @@
 // Units of measure. A phrase such as "square cm", "km/h" or "red balls" becomes powers of
-// dimensions with a scale; words that are no unit we know are kept as they stand.
+// dimensions with a scale; unknown words are kept as they are.
 #pragma once
 
 #include <map>
@@ -14,16 +14,16 @@ namespace counterbeam::grade {
 struct Unit {
   std::map<std::string, int> dimensions;  // "length" -> 2
   std::set<std::string> words;            // unknown nouns, singular
-  Rational scale = 1;                     // to the dimension's base unit
+  Rational scale = 1;                     // factor to the base unit
   Rational times = 1;                     // "million": a factor of the number itself
 };
 
 Unit read_unit(const std::string& phrase);
 
-// One letter that may be a unit ("10 m"), where the other answer has a unit too.
+// Whether the letter can be a unit ("10 m"); used only if the other answer has a unit.
 bool is_unit_letter(std::string_view symbol);
 
-bool is_bare(const Unit& unit);  // none at all
+bool is_bare(const Unit& unit);  // no unit
 
 bool compatible(const Unit& a, const Unit& b);
 
