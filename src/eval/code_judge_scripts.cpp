@@ -89,7 +89,7 @@ def encode(value, opaque):
         elif type(value).__name__ == 'Fraction':
             items(b'n', [value.numerator, value.denominator], depth)
         elif type(value).__name__ == 'Decimal': text(b'D', str(value).encode())
-        elif hasattr(type(value), '__next__'):  # an iterator is read, as far as anybody could want
+        elif hasattr(type(value), '__next__'):  # consumed, up to MOST_ITEMS items
             items(b'I', [one for one, _ in zip(value, range(MOST_ITEMS))], depth)
         else: text(b'?', opaque(value).encode('utf-8', 'replace'))
     put(value, 0)
@@ -174,7 +174,7 @@ def answer(function, request):
     arguments, named = both = decode(request)
     value = encode(function(*arguments, **named), opaque)
     after = encode(both, opaque)
-    # What the program did to its arguments goes back with the value.
+    # Changes that the program made to its arguments are sent back with the value.
     return b'V' + value if after == request else b'M' + number(len(value)) + value + after
 
 def serve():
@@ -197,7 +197,7 @@ constexpr const char* kTest = R"PY(
 import builtins
 
 class Broken(BaseException):
-    """The program cannot be asked any more: state and detail of the verdict."""
+    """The program can no longer be called. Holds the state and detail of the verdict."""
 
 class Judge:
     def __init__(self, *parts):
@@ -206,7 +206,7 @@ class Judge:
         try:
             self.talk(lambda: [send(4, part.encode()) for part in parts])
         except Broken:
-            pass  # kept, and reported when the test asks
+            pass  # stored, and raised when the test first calls the program
 
     def talk(self, exchange):
         if self.broken:
@@ -273,7 +273,7 @@ def opaque(value):
     raise TypeError('the test passes a %s, which cannot be sent' % type(value).__name__)
 
 def restore(old, new):
-    """Gives the test's own containers the content that the program left in its copies."""
+    """Copies the content that the program left in its arguments into the test's own containers."""
     if isinstance(old, (list, tuple)) and len(old) == len(new):
         for at, (before, after) in enumerate(zip(old, new)):
             kept = restore(before, after)

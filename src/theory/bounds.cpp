@@ -21,7 +21,7 @@ double TruncationBounds::trajectory() const {
 }
 
 double TruncationBounds::closed_form() const {
-  // The sum of max(0, T - mK) over the chunks; equal to T(T - K)/(2K) when K divides T.
+  // The sum of max(0, T - mK) over the chunks, which is T(T - K)/(2K) if K divides T.
   double left = 0;
   for (int t = 0; t < horizon; t += chunk) left += std::max(0, horizon - t - chunk);
   return left * rate();

@@ -1,6 +1,6 @@
-// The bounds on what truncating the future correction costs, in total variation. T horizon, K
-// chunk, r the largest |reward|, steer = 1/alpha. With balanced contexts (mean reward zero after
-// every prefix) r * steer is replaced by (r * steer)^2 / 4.
+// Upper bounds on the total variation caused by truncating the future correction. T is the horizon,
+// K the chunk length, r the largest |reward|, steer = 1/alpha. With balanced contexts (the mean
+// reward is zero after every prefix) r * steer is replaced by (r * steer)^2 / 4.
 #pragma once
 
 namespace counterbeam {
@@ -12,12 +12,12 @@ struct TruncationBounds {
   double steer = 0;           // 1/alpha
   bool balanced = false;
 
-  // At a scoring point after t tokens: tanh((T - t - K) r/alpha); 0 from t = T - K on.
+  // At a scoring point after t tokens: tanh((T - t - K) r/alpha), and 0 for t >= T - K.
   double step(int t) const;
-  // Over the trajectory, before the last inequality: the sum over m = 1 .. T/K of
+  // Over the trajectory, without the last inequality of the proof: the sum over m = 1 .. T/K of
   // tanh((T - mK) r/alpha).
   double trajectory() const;
-  // (r/alpha) T (T - K) / (2K); with K = 1 the naive policy's bound.
+  // (r/alpha) T (T - K) / (2K); for K = 1 this bounds the naive policy.
   double closed_form() const;
 
  private:

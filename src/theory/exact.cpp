@@ -70,7 +70,7 @@ std::vector<double> ExactTheory::target() const {
 
 std::vector<double> ExactTheory::truncated(int chunk) const {
   CB_CHECK(chunk >= 1);
-  std::vector<double> reached = {1.0};  // probability of every prefix of the present length
+  std::vector<double> reached = {1.0};  // probability of every prefix of the current length
   for (int t = 0; t < model_.horizon(); t += chunk) {
     const int length = std::min(chunk, model_.horizon() - t);
     std::vector<double> next;

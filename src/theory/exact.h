@@ -1,5 +1,5 @@
-// Exact quantities of the theory on a toy model: the target distribution, the future correction
-// zeta, and the policies that truncate it.
+// The quantities of the theory, computed exactly on a toy model: the target distribution, the
+// future correction zeta, and the policies that truncate it.
 #pragma once
 
 #include <span>
@@ -18,27 +18,28 @@ class ExactTheory {
   // The largest |reward| of any token.
   double largest_reward() const { return largest_reward_; }
 
-  // Over all answers in lexicographic order: pi(a) exp(R(a)/alpha) / Z.
+  // The target distribution over all answers, in lexicographic order: pi(a) exp(R(a)/alpha) / Z.
   std::vector<double> target() const;
 
-  // Of a prefix (1 at the horizon): the sum over its futures of the product of
-  // pi(a_s) exp(r_s/alpha).
+  // The future correction of a prefix (1 at the horizon): the sum over its continuations of the
+  // product of pi(a_s) exp(r_s/alpha).
   double zeta(std::span<const TokenId> prefix) const;
 
-  // The distribution over answers of drawing `chunk` tokens at a time from
-  // pi(chunk) exp(R(chunk)/alpha), renormalised per chunk, as if zeta were 1 behind it. chunk = 1
-  // is the naive per-token policy, chunk = horizon the target.
+  // The distribution over answers of the policy that draws `chunk` tokens at a time from pi(chunk)
+  // exp(R(chunk)/alpha), normalised per chunk, which treats zeta after the chunk as 1. chunk = 1 is
+  // the naive per-token policy, chunk = horizon the target.
   std::vector<double> truncated(int chunk) const;
 
-  // The same from exact conditionals token by token: pi exp(r/alpha) zeta, normalised at each step.
+  // The target again, from the exact per-token conditionals pi exp(r/alpha) zeta.
   std::vector<double> decomposed() const;
 
-  // The largest total variation, over all prefixes of length t, between the exact distribution of
-  // the next chunk and the truncated one.
+  // The largest total variation between the exact and the truncated distribution of the next chunk,
+  // over all prefixes of length t.
   double worst_step(int t, int chunk) const;
 
  private:
-  // pi(chunk | prefix) exp(R(chunk)/alpha) for every continuation of that length, lexicographic.
+  // pi(chunk | prefix) exp(R(chunk)/alpha) for every continuation of that length, in lexicographic
+  // order.
   std::vector<double> chunk_weights(std::span<const TokenId> prefix, int length) const;
 
   ToyModel model_;

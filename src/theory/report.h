@@ -1,5 +1,5 @@
-// The theory of a toy model as a table: how far each truncated policy is from the target, and the
-// bounds it must stay under.
+// The theory of a toy model as a table: the distance of each truncated policy from the target, and
+// its bounds.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct TruncationRow {
   double closed_form = 0;
   double worst_step = 0;  // over all scoring points and prefixes
   double step_bound = 0;  // at the first scoring point, where it is largest
-  bool holds = false;     // no distance above its bound, at any scoring point
+  bool holds = false;     // every distance is within its bound, at every scoring point
 };
 
 // One row per chunk length 1 .. horizon.

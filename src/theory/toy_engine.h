@@ -1,6 +1,6 @@
-// A toy model as an Engine, so that every search runs on it unchanged. A prompt is the one token
-// that names its context: vocab + 0 (base), + 1 (positive), + 2 (negative). Answers end at an
-// end-of-sequence token, when the toy has one, or at the horizon.
+// A toy model as an Engine, so that every search runs on it unchanged. A prompt is a single token
+// that selects the context: vocab + 0 (base), + 1 (positive), + 2 (negative). Answers end at an
+// end-of-sequence token, if the toy model has one, or at the horizon.
 #pragma once
 
 #include <atomic>
@@ -26,7 +26,7 @@ class ToyEngine : public Engine {
                                         const Cancellation* cancellation) override;
   std::int64_t tokens_drawn() const override { return tokens_drawn_; }
 
-  // The prompts of the three contexts; only the base one without contrast.
+  // The prompts of the three contexts; without contrast only that of the base context.
   Prompts prompts(bool contrast) const;
 
  private:

@@ -77,8 +77,8 @@ ToyModel ToyModel::random(int vocab, int horizon, std::uint64_t seed, double con
       positive[v] = std::exp(contrast * draw(1, v));
       negative[v] = std::exp(contrast * draw(2, v));
     }
-    // Two tokens of a pair are equally likely and trade places between the contexts, so their
-    // rewards cancel.
+    // The two tokens of a pair are equally likely and swap probabilities between the positive and
+    // the negative context, so their rewards cancel.
     if (balanced)
       for (std::size_t v = 0; v < base.size(); ++v) negative[v] = positive[v ^ 1];
     normalise(base);

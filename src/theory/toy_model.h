@@ -1,6 +1,6 @@
 // A toy language model: a small vocabulary, a fixed horizon, and tables of next-token probabilities
-// under three prompts (base, positive, negative) for every prefix. Small enough to enumerate, so
-// that what search approximates can be computed exactly.
+// under three contexts (base, positive, negative) for every prefix. It is small enough to
+// enumerate, so that the quantities that search approximates can be computed exactly.
 #pragma once
 
 #include <array>
@@ -17,22 +17,22 @@ enum class ToyContext { Base, Positive, Negative };
 
 class ToyModel {
  public:
-  // Every answer has `horizon` tokens of `vocab` kinds. REQUIRES vocab^horizon <= 10^6.
+  // Every answer has `horizon` tokens from a vocabulary of `vocab`. REQUIRES: vocab^horizon <= 10^6
   ToyModel(int vocab, int horizon);
 
   // Random tables; rewards grow with `contrast`. With `balanced` the mean reward under the base
-  // model is zero after every prefix (REQUIRES an even vocabulary).
+  // model is zero after every prefix. REQUIRES: an even vocabulary if balanced
   static ToyModel random(int vocab, int horizon, std::uint64_t seed, double contrast,
                          bool balanced = false);
 
-  // {"vocab", "horizon", "base": {"": [p...], "0": [...], "0 1": [...]}, "positive", "negative"};
-  // Error names the context and the prefix.
+  // Reads {"vocab", "horizon", "base": {"": [p...], "0": [...], "0 1": [...]}, "positive",
+  // "negative"}. Errors name the context and the prefix.
   static ToyModel read(const std::filesystem::path& path);
 
   int vocab() const { return vocab_; }
   int horizon() const { return horizon_; }
 
-  // Of the next token. REQUIRES prefix.size() < horizon.
+  // Of the next token. REQUIRES: prefix.size() < horizon
   std::span<const double> probabilities(ToyContext context, std::span<const TokenId> prefix) const;
   std::span<double> probabilities(ToyContext context, std::span<const TokenId> prefix);
 
@@ -57,7 +57,7 @@ class ToyModel {
     }
   }
 
-  // Place of a sequence among those of its length.
+  // Index of a sequence among those of its length, in lexicographic order.
   std::size_t index(std::span<const TokenId> tokens) const;
 
  private:
@@ -65,7 +65,7 @@ class ToyModel {
 
   int vocab_;
   int horizon_;
-  std::array<std::vector<double>, 3> tables_;  // per context, prefixes shortest first
+  std::array<std::vector<double>, 3> tables_;  // per context; shorter prefixes come first
 };
 
 }  // namespace counterbeam
