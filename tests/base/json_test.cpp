@@ -18,7 +18,7 @@ std::string message_of(auto work) {
   return "no error";
 }
 
-TEST(Json, KeepsOrderAndRefusesDuplicates) {
+TEST(Json, KeepsOrderAndRejectsDuplicates) {
   EXPECT_EQ(to_line(parse_json(R"({"b": 1, "a": [true, null]})", "x")),
             R"({"b":1,"a":[true,null]})");
   EXPECT_EQ(message_of([] { parse_json(R"({"a": {"b": 1, "b": 2}})", "x"); }),
@@ -30,7 +30,7 @@ TEST(Json, KeepsOrderAndRefusesDuplicates) {
   EXPECT_EQ(to_line("a\xff"), "\"a\xef\xbf\xbd\"");
 }
 
-// Looking at every part before each new one would take minutes.
+// A quadratic reader would take minutes.
 TEST(Json, ReadsManySmallPartsInLinearTime) {
   const auto parts = [](int count) {
     std::string text = "{\"last\": 0";
@@ -83,7 +83,7 @@ TEST(JsonCursor, WalksNestedValues) {
   EXPECT_EQ(last, "\xe2\x82\xac\xf0\x9f\x98\x80v");
 }
 
-TEST(JsonCursor, TakesTheWholeRangeOfNumbers) {
+TEST(JsonCursor, ReadsTheWholeRangeOfNumbers) {
   EXPECT_EQ(JsonCursor("18446744073709551615", "x", "").unsigned_integer("n"), ~std::uint64_t{0});
   EXPECT_EQ(JsonCursor("0", "x", "").unsigned_integer("n"), 0u);
   EXPECT_EQ(

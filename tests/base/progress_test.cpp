@@ -31,13 +31,13 @@ TEST(ProgressLine, FitsTheTerminal) {
             "\xc3\xa9\xc3\xa9\xc3\xa9");
 }
 
-// Both ends of a terminal that is not on a screen.
+// Both ends of a pseudo-terminal.
 class PseudoTerminal : public ::testing::Test {
  protected:
   void SetUp() override {
     outer_ = ::posix_openpt(O_RDWR | O_NOCTTY);
     if (outer_ < 0 || ::grantpt(outer_) != 0 || ::unlockpt(outer_) != 0)
-      GTEST_SKIP() << "no pseudo terminals here";
+      GTEST_SKIP() << "pseudo-terminals are not available";
     const int inner = ::open(::ptsname(outer_), O_RDWR | O_NOCTTY);
     const winsize size{24, 60, 0, 0};
     ::ioctl(inner, TIOCSWINSZ, &size);
@@ -72,7 +72,7 @@ TEST_F(PseudoTerminal, IsRecognised) {
   EXPECT_FALSE(terminal_of(stream_).live);
 }
 
-TEST_F(PseudoTerminal, TheBarIsDrawnRarelyAndTakenAway) {
+TEST_F(PseudoTerminal, DrawsAtALimitedRateAndClearsTheLine) {
   {
     Progress progress("work", 1000, false, stream_);
     for (int i = 0; i < 1000; ++i) progress.add();
@@ -80,7 +80,7 @@ TEST_F(PseudoTerminal, TheBarIsDrawnRarelyAndTakenAway) {
   const std::string all = drawn();
   EXPECT_TRUE(all.starts_with("\rwork [")) << all;
   EXPECT_TRUE(all.ends_with("\r\x1b[K"));
-  EXPECT_LT(all.size(), 1000u);  // not once for every step
+  EXPECT_LT(all.size(), 1000u);  // not redrawn on every step
 }
 
 TEST_F(PseudoTerminal, QuietDrawsNothing) {
@@ -101,7 +101,7 @@ std::string written(auto work) {
   return text;
 }
 
-TEST(Progress, IsSilentInAFile) {
+TEST(Progress, PrintsNothingIntoAFile) {
   EXPECT_EQ(written([](std::FILE* file) {
               Progress progress("work", 10, false, file);
               std::thread other([&] { progress.add(); });
@@ -112,7 +112,7 @@ TEST(Progress, IsSilentInAFile) {
             "");
 }
 
-TEST(Log, QuietSilencesNotesAlone) {
+TEST(Log, QuietSilencesNotesOnly) {
   const auto say = [](std::FILE* file, bool quiet) {
     Log log(quiet, file);
     log.note("{} tensors", 3);

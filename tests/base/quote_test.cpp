@@ -8,7 +8,7 @@
 namespace counterbeam {
 namespace {
 
-TEST(Quote, KeepsPlainTextAndEscapesWhatActsOnTerminals) {
+TEST(Quote, KeepsPlainTextAndEscapesControlCharacters) {
   EXPECT_EQ(in_quotes("model.norm"), "\"model.norm\"");
   EXPECT_EQ(in_quotes("\x1b[31m\n\x7f"), "\"\\x1b[31m\\x0a\\x7f\"");
   EXPECT_EQ(printable("h\xc3\xa9"), "h\xc3\xa9");

@@ -10,14 +10,14 @@
 namespace counterbeam {
 namespace {
 
-TEST(ThreadPool, ThousandsOfRoundsLoseNothing) {
+TEST(ThreadPool, EachRunsEveryItemOnceOverManyRounds) {
   for (const int threads : {1, 2, 3, 7}) {
     ThreadPool pool(threads);
     std::vector<int> items(64, 0);
     std::vector<int> busy(static_cast<std::size_t>(threads), 0);
     for (int round = 0; round < 2000; ++round) {
       pool.each(64, [&](int item, int worker) {
-        ++busy[worker];  // a data race, were a worker's number given twice
+        ++busy[worker];  // a data race if two running tasks had the same worker
         ++items[item];
       });
     }
@@ -26,7 +26,7 @@ TEST(ThreadPool, ThousandsOfRoundsLoseNothing) {
   }
 }
 
-TEST(ThreadPool, SharesCoverEveryItemOnce) {
+TEST(ThreadPool, SplitCoversEveryItemOnce) {
   ThreadPool pool(3);
   for (int count = 0; count < 40; ++count) {
     for (const int grain : {1, 4, 100}) {
@@ -37,7 +37,7 @@ TEST(ThreadPool, SharesCoverEveryItemOnce) {
       EXPECT_EQ(seen, std::vector<int>(static_cast<std::size_t>(count), 1));
       std::vector<int> busy(3, 0);
       pool.split(count, grain, [&](int begin, int end, int worker) {
-        busy[worker] += end - begin;  // a data race, were a worker's number given twice
+        busy[worker] += end - begin;  // a data race if two running tasks had the same worker
       });
       EXPECT_EQ(std::accumulate(busy.begin(), busy.end(), 0), count);
       std::vector<int> taken(static_cast<std::size_t>(count), 0);
@@ -47,11 +47,11 @@ TEST(ThreadPool, SharesCoverEveryItemOnce) {
   }
 }
 
-TEST(ThreadPool, WorkersComeAfterSleeping) {
+TEST(ThreadPool, SleepingWorkersWakeUp) {
   ThreadPool pool(2);
   for (int round = 0; round < 5; ++round) {
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    // Two tasks that wait for each other: they end only if both threads come.
+    // Two tasks that wait for each other: they finish only if both threads take part.
     std::atomic<int> here{0};
     pool.each(2, [&](int, int) {
       ++here;

@@ -10,18 +10,18 @@ namespace {
 
 TEST(Utf8, ReplacesEachMaximalInvalidSubpart) {
   EXPECT_EQ(to_valid_utf8("a\x80"), "a\uFFFD");
-  EXPECT_EQ(to_valid_utf8("\xE4\xBD"), "\uFFFD");  // one character cut short
+  EXPECT_EQ(to_valid_utf8("\xE4\xBD"), "\uFFFD");  // a truncated character
   EXPECT_EQ(to_valid_utf8("\xE4\xBD\x41"),
             "\uFFFD"
-            "A");                                                  // and followed by another
-  EXPECT_EQ(to_valid_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");  // a surrogate
+            "A");  // a truncated character before another
+  EXPECT_EQ(to_valid_utf8("\xED\xA0\x80"), "\uFFFD\uFFFD\uFFFD");            // a surrogate
   EXPECT_EQ(to_valid_utf8("\xF0\x80\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");  // overlong
   EXPECT_EQ(to_valid_utf8("\xF4\x90\x80\x80"), "\uFFFD\uFFFD\uFFFD\uFFFD");  // above U+10FFFF
   EXPECT_EQ(to_valid_utf8("\xC0\xAF\xFF"), "\uFFFD\uFFFD\uFFFD");
   EXPECT_EQ(to_valid_utf8("\xF0\x9F\x99\x82 ok"), "\U0001F642 ok");
 }
 
-TEST(Utf8, EveryPointSurvivesTheRoundTrip) {
+TEST(Utf8, EveryPointRoundTrips) {
   for (char32_t point = 0; point <= kLastPoint; point += point < 0x3000 ? 1 : 97) {
     if (point >= 0xD800 && point < 0xE000) continue;
     const std::string text = to_utf8(point);
@@ -33,7 +33,7 @@ TEST(Utf8, EveryPointSurvivesTheRoundTrip) {
   }
 }
 
-TEST(Utf8, CompletePrefixHoldsBackOnlyWhatMayStillComplete) {
+TEST(Utf8, CompletePrefixExcludesOnlyIncompleteCharacters) {
   const std::string smile = "\U0001F642";
   for (std::size_t cut = 1; cut < 4; ++cut)
     EXPECT_EQ(complete_prefix("ab" + smile.substr(0, cut)), 2u) << cut;

@@ -1,5 +1,6 @@
-// The cache against a naive copy: every sequence of the test carries its own plain numbers, which
-// random forks, appends, truncations and drops must always find again in the pages and states.
+// Tests the cache against a naive copy: every sequence of the test carries a plain copy of its
+// numbers, which must agree with the pages and states after random forks, appends, truncations and
+// drops.
 #include "cache/cache.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@
 namespace counterbeam {
 namespace {
 
-// A back end whose pages and states are integers that the test reads and writes itself.
+// A back end whose pages and states are integers that the test reads and writes directly.
 struct Slots : KvStore, StateStore {
   explicit Slots(int count, int width)
       : values(static_cast<std::size_t>(count), std::vector<int>(static_cast<std::size_t>(width))) {
@@ -84,7 +85,7 @@ CacheShape shape_with(bool kv, bool state) {
   return shape;
 }
 
-// A sequence and the plain copy of what it must hold. The state is the running sum of the tokens.
+// A sequence and a plain copy of its expected content. The state is the running sum of the tokens.
 struct Pair {
   CachedSequence cached;
   std::vector<int> tokens;
@@ -198,7 +199,7 @@ TEST(Cache, AForkCopiesNothingUntilItGrows) {
       100;
   EXPECT_EQ(book.cache.used().pages, pages);
   EXPECT_EQ(book.cache.counters().copied_pages, 0);
-  EXPECT_LT(each, 200.0) << "microseconds for one fork";
+  EXPECT_LT(each, 200.0) << "microseconds per fork";
   RecordProperty("fork_nanoseconds", static_cast<int>(each * 1000));
 
   forks[0].append(1);
@@ -207,7 +208,7 @@ TEST(Cache, AForkCopiesNothingUntilItGrows) {
   EXPECT_EQ(book.cache.counters().copied_tokens, 3000 % kPageTokens);
 }
 
-TEST(Cache, BeamsThatShareAPromptHoldOnlyDistinctTokens) {
+TEST(Cache, BeamsWithASharedPrefixStoreOnlyDistinctTokens) {
   constexpr int kPrompt = 500, kLength = 3000, kBeams = 16, kContexts = 3;
   Book book(true, false, {.pages = 6000, .states = 0});
   Pair prompt{CachedSequence(book.cache), {}};
@@ -223,7 +224,7 @@ TEST(Cache, BeamsThatShareAPromptHoldOnlyDistinctTokens) {
   book.expect_sound(beams);
 }
 
-TEST(Cache, RecurrentSequencesGoBackToSnapshotsOnly) {
+TEST(Cache, RecurrentSequencesTruncateToSnapshotsOnly) {
   Book book(true, true, {.pages = 10, .states = 4});
   Pair pair{CachedSequence(book.cache), {}};
   book.append(pair, {1, 2, 3});

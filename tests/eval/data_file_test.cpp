@@ -1,4 +1,4 @@
-// Data files as they come, and damaged ones: the error names file, row and field.
+// Data files in all accepted formats, and damaged ones: the error names file, row and field.
 #include "eval/data_file.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ std::string gzipped(const std::string& text) {
   return packed;
 }
 
-// The message of the error that loading gives; empty when there is none.
+// The error message of loading the file; empty if there is no error.
 std::string refusal(const std::string& task, const std::string& name, const std::string& content) {
   const TemporaryFolder folder;
   const auto path = folder.write(name, content);
@@ -44,7 +44,7 @@ std::string refusal(const std::string& task, const std::string& name, const std:
 
 const std::string kGood = R"({"problem": "1+1?", "answer": "2", "unique_id": "a"})";
 
-TEST(DataFile, ByteOrderMarkCrlfBlankLinesAndGzipAreTakenAsTheyCome) {
+TEST(DataFile, ByteOrderMarkCrlfBlankLinesAndGzipAreAccepted) {
   const TemporaryFolder folder;
   const std::string rows = "\xEF\xBB\xBF" + kGood + "\r\n\r\n" +
                            R"({"problem": "2+2?", "answer": "4", "unique_id": "b"})";
@@ -146,7 +146,7 @@ TEST(DataFile, CsvQuotesLineEndsAndCommas) {
   EXPECT_EQ(rows[2].text("c"), "z");
 }
 
-TEST(DataFile, ACsvMayBePacked) {
+TEST(DataFile, ACsvMayBeCompressed) {
   const TemporaryFolder folder;
   const auto path = folder.write(
       "g.csv.gz",
@@ -155,8 +155,7 @@ TEST(DataFile, ACsvMayBePacked) {
   EXPECT_EQ(load_task("gpqa", path, 0).problems.size(), 1u);
 }
 
-// Every way out says what to do.
-TEST(DataFile, TheErrorSaysWhatToDo) {
+TEST(DataFile, EveryErrorSaysWhatToDo) {
   const std::pair<std::string, std::string> cases[] = {
       {R"({"problem": "x"})", "the row has problem"},
       {R"({"problem": 7, "answer": "2"})", "as a JSON string"},
@@ -197,7 +196,7 @@ TEST(DataFile, BadCsvNamesTheRow) {
   EXPECT_NE(refusal("gpqa", "g.csv", "").find("no rows"), std::string::npos);
 }
 
-TEST(DataFile, MissingFilesAndFoldersSayWhereTheDataIsToBeHad) {
+TEST(DataFile, ErrorsOfMissingFilesSayWhereToDownloadTheData) {
   const TemporaryFolder folder;
   const auto message = [](auto&& call) -> std::string {
     try {

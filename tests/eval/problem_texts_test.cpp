@@ -1,4 +1,4 @@
-// What was asked stands beside the samples, and nothing that its authors want kept out of sight.
+// problems.jsonl has the question of every sample, except for those that must not be published.
 #include "eval/problem_texts.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ TaskData task_of(const std::string& name, Judging judging, int problems, bool wi
   return task;
 }
 
-TEST(ProblemTexts, QuestionAndGoldComeBack) {
+TEST(ProblemTexts, QuestionAndGoldRoundTrip) {
   const TemporaryFolder folder;
   EXPECT_TRUE(read_problem_texts(folder.path()).empty());
   write_problem_texts(folder.path(),
@@ -57,13 +57,13 @@ TEST(ProblemTexts, GpqaIsWithheldAndTheOthersAreNot) {
   EXPECT_FALSE(load_task("math500", rows, 0).withheld);
 }
 
-TEST(ProblemTexts, FurtherTasksAreAddedAndShardsJoined) {
+TEST(ProblemTexts, FurtherTasksAreAddedAndShardsMerged) {
   const TemporaryFolder folder;
   const auto a = folder.path() / "a", b = folder.path() / "b", all = folder.path() / "all";
   for (const auto& path : {a, b, all}) std::filesystem::create_directories(path);
   write_problem_texts(a, {task_of("m", Judging::Math, 2)});
   write_problem_texts(a, {task_of("n", Judging::Math, 1)});
-  write_problem_texts(a, {task_of("m", Judging::Math, 2)});  // again: nothing is doubled
+  write_problem_texts(a, {task_of("m", Judging::Math, 2)});  // again: no duplicates
   EXPECT_EQ(read_problem_texts(a).size(), 3u);
   write_problem_texts(b, {task_of("m", Judging::Math, 2)});
   merge_problem_texts({a, b, folder.path() / "none"}, all);

@@ -1,4 +1,4 @@
-// The paper's figures stand beside its models and tasks, and beside nothing else.
+// The paper's figures are shown for its models and tasks, and for no others.
 #include "eval/published.h"
 
 #include <gtest/gtest.h>
@@ -43,17 +43,17 @@ TEST(Published, PopulationAndContexts) {
     const PublishedTable table = of("population", model);
     ASSERT_EQ(table.rows.size(), 4u);
     EXPECT_DOUBLE_EQ(figure(table, "beam search, N = 24", 0), accuracy);
-    EXPECT_FALSE(table.rows[1].values.at(1).has_value()) << "MATH500 alone";
+    EXPECT_FALSE(table.rows[1].values.at(1).has_value()) << "published for MATH500 only";
   }
   const PublishedTable contexts = of("contexts", "Qwen3.5-0.8B");
   ASSERT_EQ(contexts.rows.size(), 3u);
   EXPECT_DOUBLE_EQ(figure(contexts, "no contexts", 0), .398);
   EXPECT_DOUBLE_EQ(figure(contexts, "neutral contexts", 0), .380);
   EXPECT_DOUBLE_EQ(figure(contexts, "contrastive contexts", 0), .509);
-  EXPECT_TRUE(of("contexts", "Qwen2.5-7B").rows.empty()) << "one model alone";
+  EXPECT_TRUE(of("contexts", "Qwen2.5-7B").rows.empty()) << "published for one model only";
 }
 
-TEST(Published, WhatItSaysWithoutFigures) {
+TEST(Published, StatementsWithoutFigures) {
   EXPECT_NE(of("block-size", "Qwen2.5-7B").notes.at(0).find("peak at 32"), std::string::npos);
   EXPECT_NE(of("pass-at-k", "Qwen2.5-7B").notes.at(0).find("every k"), std::string::npos);
   EXPECT_NE(of("efficiency", "Qwen2.5-7B").notes.at(0).find("11 to 20 %"), std::string::npos);
@@ -62,7 +62,7 @@ TEST(Published, WhatItSaysWithoutFigures) {
   EXPECT_TRUE(of("efficiency", "Qwen2.5-7B", {"tiny-math"}).notes.empty());
 }
 
-TEST(Published, EveryRowOfAPresetHasOurMethodBesideIt) {
+TEST(Published, EveryRowOfAPresetIsMatchedToOurMethod) {
   for (const char* experiment : {"table1", "population", "contexts", "efficiency", "pass-at-k"})
     for (const PublishedTable::Row& row : of(experiment, "Qwen3.5-0.8B").rows)
       EXPECT_FALSE(row.method.empty()) << experiment << ": " << row.name;

@@ -1,5 +1,5 @@
-// A run that was stopped anywhere ends as if it had not been: every byte of a record is tried as
-// the last one that reached the file.
+// A run that was killed at any point and resumed gives the same file as an uninterrupted run: a
+// record is cut at every byte.
 #include "eval/run.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ using testing::TemporaryFolder;
 
 const std::filesystem::path kSource = COUNTERBEAM_SOURCE_DIR;
 
-TEST(EvalRun, ARecordTornAtEveryByteIsDoneAgain) {
+TEST(EvalRun, ARecordCutAtAnyByteIsRunAgain) {
   LoadOptions load;
   load.device = "cpu";
   const LoadedModel model = LoadedModel::load((kSource / "models/tiny-dense").string(), load);
@@ -32,12 +32,12 @@ TEST(EvalRun, ARecordTornAtEveryByteIsDoneAgain) {
   const std::size_t last = whole.rfind('\n', whole.size() - 2) + 1;
   ASSERT_GT(last, 0u);
   ASSERT_GT(whole.size() - last, 200u);
-  // Everything up to the record, and the record up to each of its bytes; the last of them tears
-  // nothing but the line end.
+  // Keeps everything before the record and the record up to each of its bytes; the last cut removes
+  // only the line end.
   for (std::size_t kept = last; kept < whole.size(); ++kept) {
     write_file(path, whole.substr(0, kept));
     run_eval(model, tasks, options);
-    ASSERT_EQ(read_file(path), whole) << "torn at byte " << kept - last << " of the record";
+    ASSERT_EQ(read_file(path), whole) << "cut at byte " << kept - last << " of the record";
   }
 }
 

@@ -1,5 +1,5 @@
-// The samples file: odd strings survive it, a torn last line never harms what stands before it, and
-// one process at a time works in a folder.
+// The samples file: any string round-trips, a partial last line does not affect the lines before
+// it, and one process at a time uses a folder.
 #include "eval/samples.h"
 
 #include <gtest/gtest.h>
@@ -33,7 +33,7 @@ Sample sample_of(int question, const std::string& answer) {
   return sample;
 }
 
-TEST(Samples, EveryFieldAndOddStringsComeBack) {
+TEST(Samples, EveryFieldAndUnusualStringsRoundTrip) {
   Sample sample =
       sample_of(3, std::string("line\nend \"quoted\" \\ \t\x01 </script> é 漢 \U0001F600 ") +
                        std::string(1, '\0') + " \u2028");
@@ -66,7 +66,7 @@ TEST(Samples, InvalidUtf8BecomesAReplacementOnceAndStays) {
   EXPECT_EQ(to_line(parse_sample(line, "here")), line);
 }
 
-TEST(Samples, ALastLineTornAtEveryByteIsDroppedAndWrittenAgain) {
+TEST(Samples, ALastLineCutAtAnyByteIsDroppedAndWrittenAgain) {
   const TemporaryFolder folder;
   const std::string first = to_line(sample_of(0, "one\n\"two\"")) + "\n";
   const std::string second = to_line(sample_of(1, "é 漢 \\boxed{3}")) + "\n";
@@ -79,9 +79,9 @@ TEST(Samples, ALastLineTornAtEveryByteIsDroppedAndWrittenAgain) {
       EXPECT_EQ(whole, kept == second.size() ? 2u : 1u);
       if (whole == 1) file.append(sample_of(1, "é 漢 \\boxed{3}"));
     }
-    EXPECT_EQ(read_file(path), first + second) << "torn at byte " << kept;
+    EXPECT_EQ(read_file(path), first + second) << "cut at byte " << kept;
   }
-  write_file(path, first.substr(0, 10));  // the very first line torn
+  write_file(path, first.substr(0, 10));  // the first line is cut
   SampleFile{path}.append(sample_of(0, "one\n\"two\""));
   EXPECT_EQ(read_file(path), first);
 }
@@ -102,7 +102,7 @@ TEST(Samples, ManyThreadsAppendWholeLines) {
   EXPECT_EQ(read_samples(path).size(), 400u);
 }
 
-// A full disk, played by the limit on file sizes.
+// Simulates a full disk by a limit on the file size.
 TEST(Samples, AFailedWriteLeavesNoPartOfItsLine) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "samples.jsonl";
@@ -179,14 +179,14 @@ TEST(RunFolder, OneProcessAtATime) {
   EXPECT_NO_THROW(FolderLock(folder.path() / "run"));
 }
 
-TEST(RunFolder, ResumingMustMeanTheSameThing) {
+TEST(RunFolder, ResumingRequiresTheSameSettings) {
   const TemporaryFolder folder;
   TaskData task{"math500", Judging::Math, std::vector<Problem>(2)};
   task.problems[0].gold = "1";
   EvalOptions options;
   options.out = folder.path();
   claim_folder("model", {task}, options);
-  claim_folder("other", {task}, options);  // nothing was done yet
+  claim_folder("other", {task}, options);  // allowed: there are no samples yet
   folder.write("samples.jsonl", to_line(sample_of(0, "x")) + "\n");
   EXPECT_THROW(claim_folder("other", {task}, options), Error) << "without --resume";
   options.resume = true;

@@ -1,4 +1,4 @@
-// The verdicts: honest programs pass, cheats do not, and each way to go wrong has its own state.
+// The verdicts: correct programs pass, cheats do not, and every kind of failure has its own state.
 #include <cstdio>
 #include <map>
 #include <mutex>
@@ -27,7 +27,7 @@ const CodeProblem kDouble = {
     "    assert candidate(7) == helper(7) and math.isclose(candidate(n=1), 2)\n",
     "solve"};
 
-// For programs that end by themselves the clock is no part of the test.
+// A generous time limit for programs that end by themselves.
 CodeJudge judge_within(double seconds) {
   SandboxLimits limits;
   limits.wall_seconds = seconds;
@@ -55,7 +55,7 @@ TEST(CodeJudge, NoCheatPasses) {
   EXPECT_EQ(Traces::now(), before);
 }
 
-TEST(CodeJudge, HonestProgramsPass) {
+TEST(CodeJudge, CorrectProgramsPass) {
   CB_NEEDS_SANDBOX();
   const std::vector<HostileProgram> programs = testing::read_programs("benign.py");
   ASSERT_GE(programs.size(), 20u);
@@ -120,7 +120,7 @@ TEST(CodeJudge, ValuesKeepTheirTypes) {
   EXPECT_EQ(verdict.state, CodeState::Pass) << verdict.detail;
 }
 
-TEST(CodeJudge, ViewsAndIteratorsArriveAsSuch) {
+TEST(CodeJudge, ViewsAndIteratorsKeepTheirKind) {
   CB_NEEDS_SANDBOX();
   const std::string checks = R"(
     assert candidate(0) == {1, 2} and list(candidate(0)) == [1, 2]
@@ -172,7 +172,7 @@ TEST(CodeJudge, ExceptionsReachTheTest) {
       "Own}[name]('told')";
   const CodeVerdict verdict = judge(program, checks);
   EXPECT_EQ(verdict.state, CodeState::Pass) << verdict.detail;
-  // An early exit is none the test could swallow.
+  // The test cannot catch an early exit of the program.
   EXPECT_EQ(judge("def solve(n): raise SystemExit",
                   "    try: candidate(1)\n    except BaseException: pass\n")
                 .state,
@@ -208,7 +208,7 @@ std::vector<Json> humaneval(const std::filesystem::path& file) {
   return rows;
 }
 
-// States over all rows of what `program` makes of each.
+// Counts the states of all rows, each judged with program(row).
 std::map<CodeState, int> judge_all(const std::vector<Json>& rows,
                                    const std::function<std::string(const Json&)>& program) {
   const CodeJudge judge = judge_within(30);

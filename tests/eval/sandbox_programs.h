@@ -1,5 +1,5 @@
-// The programs under hostile/: a file holds many, each after a line "#=== name" or
-// "#=== name: ending". And what the tests that run them share.
+// Reads the programs under hostile/, many per file, each after a line "#=== name" or "#=== name:
+// ending"; and helpers of the tests that run them.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ namespace counterbeam::testing {
 
 struct HostileProgram {
   std::string name;
-  std::string ending;  // what follows the colon
+  std::string ending;  // the text after the colon
   std::string source;
 };
 
@@ -47,7 +47,8 @@ inline std::vector<HostileProgram> read_programs(const std::string& file) {
   return programs;
 }
 
-// Calls work(0) ... work(count - 1) from a few threads; more than the cores, as many wait.
+// Calls work(0) ... work(count - 1) on several threads, more than there are cores, since most of
+// them wait.
 inline void in_parallel(std::size_t count, const std::function<void(std::size_t)>& work) {
   std::atomic<std::size_t> next = 0;
   std::vector<std::jthread> threads;
@@ -57,7 +58,7 @@ inline void in_parallel(std::size_t count, const std::function<void(std::size_t)
     });
 }
 
-// Processes of this machine whose command line holds the marker.
+// The number of processes on this machine whose command line contains the marker.
 inline int processes_marked(const std::string& marker) {
   int found = 0;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
@@ -69,7 +70,7 @@ inline int processes_marked(const std::string& marker) {
   return found;
 }
 
-// What a run could leave behind on this side: children, mounts, open descriptors.
+// What a run could leave behind outside of the sandbox: children, mounts, open descriptors.
 struct Traces {
   std::string children, mounts;
   std::ptrdiff_t descriptors = 0;

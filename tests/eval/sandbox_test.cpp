@@ -1,5 +1,5 @@
-// The walls: every program under hostile/ is run, must end as its heading says without having
-// printed ESCAPED, and must leave nothing behind.
+// The confinement: every program under hostile/ must end as its heading says without printing
+// ESCAPED, and must leave nothing behind.
 #include "eval/sandbox.h"
 
 #include <signal.h>
@@ -19,7 +19,7 @@ using testing::in_parallel;
 using testing::processes_marked;
 using testing::Traces;
 
-// Programs that never end get little time; for the others the clock is no part of the test.
+// A short time limit for programs that never end, a generous one for all others.
 Sandbox sandbox_for(const HostileProgram& program) {
   SandboxLimits limits;
   limits.wall_seconds = program.ending == "timeout" ? 1 : program.ending == "any" ? 3 : 30;
@@ -87,7 +87,7 @@ TEST(Sandbox, RunsPythonAndReportsItsEnd) {
   EXPECT_EQ(sandbox.run("import os; os.kill(os.getpid(), 11)").code, SIGSEGV);
 }
 
-TEST(Sandbox, SetsOrderDoesNotChangeFromRunToRun) {
+TEST(Sandbox, SetOrderIsTheSameInEveryRun) {
   CB_NEEDS_SANDBOX();
   const Sandbox sandbox;
   const std::string script = "print({str(i) for i in range(50)})";
@@ -102,7 +102,7 @@ TEST(Sandbox, PrivateFolderIsNewEachTime) {
   EXPECT_EQ(sandbox.run(script).output, "[]\n");
 }
 
-TEST(Sandbox, DescriptorsOfOursStayOurs) {
+TEST(Sandbox, DoesNotInheritOurDescriptors) {
   CB_NEEDS_SANDBOX();
   const int open_here = dup(STDERR_FILENO);  // not close-on-exec, as a library might leave it
   const SandboxRun run = Sandbox().run(
@@ -112,7 +112,7 @@ TEST(Sandbox, DescriptorsOfOursStayOurs) {
   EXPECT_EQ(run.output, "");
 }
 
-TEST(Sandbox, KilledOwnerTakesItsProgramsAlong) {
+TEST(Sandbox, ProgramsEndWhenTheirOwnerIsKilled) {
   CB_NEEDS_SANDBOX();
   using namespace std::chrono_literals;
   const std::string marker = fmt::format("marker-{}-orphan", getpid());

@@ -31,7 +31,7 @@ TEST(Accuracy, AllRightStillHasAnInterval) {
 }
 
 TEST(Accuracy, RepeatedSamplesDoNotNarrowTheInterval) {
-  // Each question entirely right or wrong: eight samples tell no more than one.
+  // All samples of a question agree, so eight give no more information than one.
   Tallies repeated;
   for (int i = 0; i < 100; ++i) repeated.push_back({i < 50 ? 8 : 0, 8});
   const Interval many = accuracy(repeated), one = accuracy(single(50, 50));
@@ -75,7 +75,7 @@ TEST(PairedTest, McNemarExact) {
   EXPECT_NEAR(test.difference, 8.0 / 42, 1e-12);
 }
 
-TEST(PairedTest, PermutationAgreesWithMcNemarAndKnowsNoDifference) {
+TEST(PairedTest, PermutationAgreesWithMcNemarAndWithNoDifference) {
   Tallies a, b, a2, b2;
   for (int i = 0; i < 60; ++i) {
     a.push_back({i % 3 == 0, 1}), b.push_back({i % 3 != 1, 1});

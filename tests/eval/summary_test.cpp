@@ -1,4 +1,4 @@
-// What samples amount to, checked by hand on small tables.
+// Summaries of small tables, checked by hand.
 #include "eval/summary.h"
 
 #include <gtest/gtest.h>
@@ -54,7 +54,7 @@ TEST(Summary, SharesMeansAndDisagreements) {
 }
 
 TEST(Summary, PassAtKAndBestOfK) {
-  // Question 0: one of three is right, and it has the best score; question 1: none is.
+  // Question 0: one of three is correct, and it has the best score; question 1: none is correct.
   const EvalSummary summary = summarise(
       {sample_of("t", 0, "a", 0, false, 10, -2), sample_of("t", 0, "a", 1, true, 10, -1),
        sample_of("t", 0, "a", 2, false, 10, -3), sample_of("t", 1, "a", 0, false, 10, -1),
@@ -84,12 +84,12 @@ TEST(EqualCompute, TheOthersAreMixedToTheSameCost) {
                                    {"dear", "dear", 500, 0.6},
                                    {"mid, best of 2", "mid", 400, 0.9}});
   ASSERT_EQ(rows.size(), 3u);
-  EXPECT_FALSE(rows[0].has_rival) << "nothing is cheaper";
-  EXPECT_NEAR(rows[1].rival, 0.3, 1e-12);  // a quarter of the way from cheap to dear
+  EXPECT_FALSE(rows[0].has_rival) << "no method is cheaper";
+  EXPECT_NEAR(rows[1].rival, 0.3, 1e-12);  // a quarter of the way from cheap to expensive
   EXPECT_EQ(rows[1].cheaper, "cheap");
   EXPECT_EQ(rows[1].costlier, "dear");
   EXPECT_NEAR(rows[1].costlier_share, 0.25, 1e-12);
-  EXPECT_NEAR(rows[2].rival, 0.9, 1e-12);  // cheaper and better, alone
+  EXPECT_NEAR(rows[2].rival, 0.9, 1e-12);  // a single method, cheaper and better
   EXPECT_EQ(rows[2].cheaper, "mid, best of 2");
   EXPECT_EQ(rows[2].costlier, "");
 }

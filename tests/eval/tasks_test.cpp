@@ -1,4 +1,4 @@
-// Tasks become the published prompts, byte by byte; choices are shuffled by question.
+// The prompts of tasks are byte for byte the published ones; choices are shuffled by question.
 #include "eval/tasks.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ TEST(Tasks, CodePromptsAndTests) {
   EXPECT_EQ(problem.code.test, "def check(c): pass");
 }
 
-TEST(Tasks, Gsm8kGoldIsBehindTheLastMark) {
+TEST(Tasks, Gsm8kGoldFollowsTheLastHashes) {
   const TemporaryFolder folder;
   const auto path =
       folder.write("test.jsonl", R"({"question": "How many?", "answer": "1 #### 2\n#### 1,234\n"})"
@@ -101,7 +101,7 @@ TEST(Tasks, GpqaPromptShuffleAndGoldByIndex) {
     ++golds[static_cast<std::size_t>(problem.gold[0] - 'A')];
     orders.insert(problem.permutation);
   }
-  for (const int count : golds) EXPECT_GT(count, 25) << "gold stands everywhere";
+  for (const int count : golds) EXPECT_GT(count, 25) << "the gold answer occurs in all positions";
   EXPECT_EQ(orders.size(), 24u);
   EXPECT_EQ(
       task.problems[0].question.system,
@@ -113,10 +113,10 @@ TEST(Tasks, GpqaPromptShuffleAndGoldByIndex) {
     EXPECT_EQ(task.problems[i].permutation, again.problems[i].permutation);
     equal += task.problems[i].permutation == other.problems[i].permutation;
   }
-  EXPECT_LT(equal, 30) << "another seed, another order";
+  EXPECT_LT(equal, 30) << "another seed gives another order";
 }
 
-TEST(Tasks, AQuestionIsShuffledAlikeWhateverElseTheFileHolds) {
+TEST(Tasks, TheShuffleOfAQuestionDoesNotDependOnTheRestOfTheFile) {
   const TemporaryFolder folder;
   const TaskData few = load_task("gpqa", folder.write("few.csv", gpqa_file(3)), 1);
   const TaskData many = load_task("gpqa", folder.write("many.csv", gpqa_file(30)), 1);

@@ -1,5 +1,5 @@
-// The grader against our own table of pairs, the reference cases that lie beside the repository,
-// and MATH500 itself.
+// Tests the grader on our own table of pairs, on the reference cases outside of the repository, and
+// on MATH500.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -54,7 +54,7 @@ TEST(GradeMath, AgreesWithOurTable) {
         << "math_pairs.tsv:" << p.line << ": " << p.gold << " | " << p.pred;
 }
 
-// Equality does not depend on which side is the reference, but for rows where one side is prose.
+// Equality does not depend on which side is the reference, except for rows where one side is prose.
 TEST(GradeMath, IsSymmetricOnBareAnswers) {
   for (const Pair& p : table())
     EXPECT_EQ(grade_math(p.pred, p.gold).equal, p.equal)
@@ -91,7 +91,7 @@ TEST(GradeMath, Probe) {
   EXPECT_LE(missed, positives * 0.05) << missed << " of " << positives;
 }
 
-// The strict verdict against the one that prm800k's code gave on the same pairs.
+// Compares the strict verdict with that of prm800k's code on the same pairs.
 TEST(GradeMath, StrictAgreesWithPrm800k) {
   const auto folder = shared_folder() / "fixtures/graders";
   CB_NEEDS_SHARED(folder);
@@ -120,8 +120,8 @@ TEST(GradeMath, Math500) {
   EXPECT_EQ(count, 500);
 }
 
-// Answers made to be expensive: every one is judged, and soon.
-TEST(GradeMath, IsBounded) {
+// Answers designed to be expensive: each is graded within the time limit.
+TEST(GradeMath, TimeIsBounded) {
   std::string deep(3000, '('), tower = "9", roots = "x", sums = "x", commas = "1";
   for (int i = 0; i < 300; ++i) tower += "^{9";
   for (int i = 0; i < 50; ++i) roots = "\\sqrt{" + roots + "+1}";
@@ -160,7 +160,7 @@ TEST(GradeMath, IsBounded) {
     }
 }
 
-TEST(GradeMath, AnswerThatIsNotThere) {
+TEST(GradeMath, NoAnswerIsFoundInAnOpenBox) {
   const Verdict v = grade_math("2", "I could not finish, so \\boxed{2");
   EXPECT_FALSE(v.equal);
   EXPECT_FALSE(v.strict);

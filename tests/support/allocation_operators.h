@@ -1,4 +1,4 @@
-// The counting operator new and delete; for exactly one source file of a test program.
+// Counting operators new and delete. Include in exactly one source file of a test program.
 #pragma once
 
 #include "support/allocation_watch.h"
@@ -15,7 +15,7 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return counterbeam::testing::counted_new(size, static_cast<std::size_t>(alignment));
 }
-// std::stable_sort takes its buffer this way.
+// Used by std::stable_sort.
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   try {
     return counterbeam::testing::counted_new(size, 1);

@@ -1,5 +1,5 @@
-// Counts what a stretch of code allocates. The test program must have one source file that
-// includes support/allocation_operators.h.
+// Measures the memory that a piece of code allocates. One source file of the test program must
+// include support/allocation_operators.h.
 #pragma once
 
 #include <malloc.h>
@@ -32,7 +32,7 @@ inline void counted_delete(void* memory) noexcept {
   std::free(memory);
 }
 
-// The most that was allocated at one time while `work` ran, beyond what there was before.
+// The peak of allocated memory while `work` runs, above the level before.
 template <typename Work>
 std::size_t peak_allocation(Work work) {
   const std::ptrdiff_t before = allocated_now;

@@ -1,4 +1,4 @@
-// One malformed input and the exact message it gets.
+// A malformed input and its exact error message.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,9 +15,9 @@ struct BadCase {
   std::string message;
 };
 
-inline constexpr std::size_t kAllowance = std::size_t{64} << 20;  // beside the file itself
+inline constexpr std::size_t kAllowance = std::size_t{64} << 20;  // beyond the file size
 
-// Runs `work`, which must throw bad input, and compares the message.
+// Runs `work`, which must throw a BadInput error, and compares its message.
 template <typename Work>
 void expect_message(const std::string& name, const std::string& message, Work work) {
   try {

@@ -1,5 +1,6 @@
-// Recomputes a trace from its log-probabilities alone: sums, scores, duplicates, survivors,
-// replication, pool and choice. What it expects is written from the algorithm, not from the code.
+// Recomputes a trace from its log-probabilities: sums, scores, duplicates, survivors, replication,
+// pool and choice. It is a separate implementation of the algorithm, independent of the search
+// code.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -53,7 +54,7 @@ inline void replay(const Trace& trace, const std::vector<TokenId>& eos) {
       EXPECT_NEAR(c.score, answer.score(s.steer), 1e-9);
       answers[c.id] = answer;
       const bool ended = std::count(eos.begin(), eos.end(), c.tokens.back()) > 0;
-      // Only the last block may close what has not ended.
+      // Only the last block may finish a beam that has not ended.
       const bool last = t + 1 == trace.blocks.size() && c.fate == Fate::Finished;
       if (ended || last) {
         expected[c.id] = Fate::Finished;

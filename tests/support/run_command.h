@@ -1,4 +1,4 @@
-// Runs a shell command and keeps what it wrote and its exit code.
+// Runs a shell command and returns its output and exit code.
 #pragma once
 
 #include <sys/wait.h>
@@ -13,7 +13,7 @@ namespace counterbeam::testing {
 
 struct CommandResult {
   std::string out, err;
-  int code = -1;  // -1: ended by a signal
+  int code = -1;  // -1 if ended by a signal
 };
 
 inline CommandResult run_command(const std::string& command) {

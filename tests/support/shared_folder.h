@@ -1,5 +1,5 @@
-// Finds the folder of reference data that lies beside the repository, and skips a test, saying so,
-// where it is absent.
+// Locates the folder of reference data next to the repository; a test is skipped with a message if
+// its data is absent.
 #pragma once
 
 #include <gtest/gtest.h>

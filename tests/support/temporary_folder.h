@@ -1,4 +1,4 @@
-// A folder that exists as long as the object, for tests that need files.
+// A temporary folder, removed by the destructor.
 #pragma once
 
 #include <stdlib.h>

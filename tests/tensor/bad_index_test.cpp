@@ -1,4 +1,4 @@
-// Malformed shard indexes and checkpoint folders, and the exact message each gets.
+// Malformed shard indexes and checkpoint folders, and the exact error message of each.
 #include <gtest/gtest.h>
 
 #include "support/allocation_watch.h"
@@ -23,7 +23,7 @@ std::string repeated(const std::string& part, int count) {
   return all;
 }
 
-TEST(BadIndex, GetsItsMessage) {
+TEST(BadIndex, HasItsMessage) {
   const std::vector<BadCase> cases = {
       {"empty file", "",
        "byte 0: the index must be an object, found the end; download the file again"},
@@ -97,7 +97,7 @@ TEST(BadIndex, GetsItsMessage) {
   }
 }
 
-TEST(BadIndex, ALargeOneCostsNoMoreThanItsSize) {
+TEST(BadIndex, MemoryIsBoundedByTheFileSize) {
   std::string text = "{\"weight_map\":{";
   for (int i = 0; i < 250000; ++i) text += fmt::format("\"{}\":\"{}.safetensors\",", i, i % 4000);
   text += "\"z\":\"z.safetensors\"}}";

@@ -1,4 +1,4 @@
-// Malformed safetensors files, and the exact message each gets.
+// Malformed safetensors files, and the exact error message of each.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -22,7 +22,7 @@ std::string file_of(const std::string& header, std::size_t data = 4) {
   return length_prefix(header.size()) + header + std::string(data, '\0');
 }
 
-// A header with one tensor "a" of these members.
+// A file whose header has one tensor "a" with these members.
 std::string tensor(const std::string& members, std::size_t data = 4) {
   return file_of("{\"a\":{" + members + "}}", data);
 }

@@ -1,6 +1,6 @@
-// Thousands of damaged safetensors files: every truncation, every flipped bit of the header, random
-// edits, and headers made to be expensive. Each is rejected, or read into tensors that lie inside
-// the file.
+// Thousands of damaged safetensors files: every truncation, every flipped header bit, random edits,
+// and headers designed to be expensive. Each is rejected, or read into tensors that lie inside the
+// file.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -27,7 +27,7 @@ std::string good_file() {
   return read_file(folder.path() / "x");
 }
 
-// True where the file was read; whatever was read lies inside it.
+// Whether the file is accepted; if so, checks that its tensors lie inside it.
 bool is_read(const std::string& bytes) {
   const auto span = std::as_bytes(std::span(bytes));
   try {
@@ -67,7 +67,7 @@ TEST(DamagedSafetensors, EveryHeaderBit) {
       bytes[at] = static_cast<char>(bytes[at] ^ (1 << bit));
     }
   EXPECT_GT(files, 2000);
-  EXPECT_LT(still_read, files / 2);  // those in names, metadata and spaces
+  EXPECT_LT(still_read, files / 2);  // accepted flips are in names, metadata and white space
 }
 
 TEST(DamagedSafetensors, RandomEdits) {
@@ -96,7 +96,7 @@ TEST(DamagedSafetensors, RandomEdits) {
   }
 }
 
-TEST(DamagedSafetensors, ExpensiveHeadersCostNoMoreThanTheirSize) {
+TEST(DamagedSafetensors, MemoryIsBoundedByTheFileSize) {
   const auto repeat = [](std::string_view part, std::size_t bytes) {
     std::string all;
     while (all.size() < bytes) all += part;

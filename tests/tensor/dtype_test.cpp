@@ -10,10 +10,10 @@
 namespace counterbeam {
 namespace {
 
-// The nearest of the values `decode` can give, ties to the even code: by search, in double.
+// Finds the nearest value of `decode` by search in double precision; ties go to the even code.
 template <typename Decode>
 std::uint16_t nearest_by_search(float value, Decode decode, std::uint16_t infinity) {
-  std::uint16_t low = 0, high = infinity;  // magnitudes ascend with their codes
+  std::uint16_t low = 0, high = infinity;  // magnitudes increase with their codes
   const double magnitude = std::fabs(static_cast<double>(value));
   while (high - low > 1) {
     const auto middle = static_cast<std::uint16_t>((low + high) / 2);
@@ -65,7 +65,7 @@ TEST(F16, EveryValueRoundTrips) {
 }
 
 TEST(Rounding, IsNearestTiesToEven) {
-  // Every 2^16-th neighbourhood of float32, with the ties and their neighbours in each.
+  // A sample of all float32 values, with the ties and their neighbours around each.
   for (std::uint32_t high = 0; high < 0x10000; high += 7)
     for (const std::uint32_t low : {0u, 1u, 0x0fffu, 0x1000u, 0x1001u, 0x7fffu, 0x8000u, 0x8001u,
                                     0x9000u, 0xf000u, 0xffffu}) {

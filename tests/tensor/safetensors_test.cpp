@@ -44,7 +44,7 @@ TEST(Safetensors, ReadsOddButLegalFiles) {
   EXPECT_EQ(content.tensors[2].name, "é\n");
   EXPECT_EQ(content.metadata.at(0).second, "pt");
   float value = 0;
-  std::memcpy(&value, content.tensors[0].view.data, 4);  // unaligned on purpose
+  std::memcpy(&value, content.tensors[0].view.data, 4);  // unaligned
   EXPECT_EQ(to_f32(content.tensors[0].view), std::vector<float>{value});
 }
 
@@ -77,7 +77,7 @@ TEST(Safetensors, WrittenFilesReadBack) {
   EXPECT_THROW(checkpoint.at("d"), Error);
 }
 
-TEST(Checkpoint, FollowsTheIndexWhateverTheShardsAreCalled) {
+TEST(Checkpoint, FollowsTheIndexWhateverTheShardNames) {
   const TemporaryFolder folder;
   const float one[] = {1}, two[] = {2};
   const Tensor a = Tensor::from_f32(one, DType::F32, {1}),
@@ -85,7 +85,7 @@ TEST(Checkpoint, FollowsTheIndexWhateverTheShardsAreCalled) {
   const NamedTensor first[] = {{"a", a.view()}}, second[] = {{"b", b.view()}};
   write_safetensors(folder.path() / "model.safetensors-00001-of-00001.safetensors", first);
   write_safetensors(folder.path() / "other.safetensors", second);
-  write_safetensors(folder.path() / "model-00001-of-00009.safetensors", second);  // not named
+  write_safetensors(folder.path() / "model-00001-of-00009.safetensors", second);  // unlisted
   folder.write("model.safetensors.index.json",
                R"({"metadata":{"total_size":8.0},"weight_map":{"b":"other.safetensors",)"
                R"("a":"model.safetensors-00001-of-00001.safetensors"}})");
@@ -112,7 +112,7 @@ TEST(Npy, MatchesTheFormat) {
   const float rows[2][3] = {{1, 2, 3}, {4, 5, 6}};
   NpyWriter writer(folder.path() / "x.npy", 2, 3);
   writer.row(rows[0]);
-  EXPECT_FALSE(std::filesystem::exists(folder.path() / "x.npy"));  // only when it is whole
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "x.npy"));  // only after finish()
   writer.row(rows[1]);
   writer.finish();
   const std::string bytes = read_file(folder.path() / "x.npy");

@@ -5,7 +5,7 @@
 namespace counterbeam {
 namespace {
 
-TEST(Shape, CountsElementsAndRefusesOverflow) {
+TEST(Shape, CountsElementsAndRejectsOverflow) {
   EXPECT_EQ(Shape().elements(), 1);
   EXPECT_EQ((Shape{2, 3, 4}).elements(), 24);
   EXPECT_EQ((Shape{2, 0}).elements(), 0);
@@ -19,7 +19,7 @@ TEST(Shape, CountsElementsAndRefusesOverflow) {
   EXPECT_FALSE(Shape::checked(deep));
 }
 
-TEST(Tensor, IsZeroAlignedAndCopiedByName) {
+TEST(Tensor, IsZeroedAlignedAndCopiedExplicitly) {
   Tensor tensor(DType::F32, {3, 5});
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(tensor.data()) % 64, 0u);
   for (const float value : tensor.values<float>()) EXPECT_EQ(value, 0.0f);

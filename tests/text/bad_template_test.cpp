@@ -1,4 +1,4 @@
-// Malformed and hostile templates: each gets an error that says what and where, quickly.
+// Malformed and hostile templates: each quickly gives an error that says what is wrong and where.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -11,7 +11,7 @@ namespace {
 
 struct BadTemplate {
   std::string source;
-  std::string fragment;  // of the message
+  std::string fragment;  // expected in the message
 };
 
 std::string repeated(std::string_view text, int times) {
@@ -132,8 +132,8 @@ std::vector<BadTemplate> hostile() {
   };
 }
 
-// Rings of values that a failure leaves half built; the leak sanitizer watches.
-std::vector<BadTemplate> rings() {
+// Reference cycles in a template that fails; the leak sanitizer would report them.
+std::vector<BadTemplate> reference_cycles() {
   return {
       {"{% for x in [1] %}{{ loop.changed(loop) }}{{ 1 / 0 }}{% endfor %}", "division by zero"},
       {"{% for x in [1] %}{% macro m() %}{{ m }}{% endmacro %}{{ 1 / 0 }}{% endfor %}",
@@ -158,7 +158,7 @@ void check(const std::vector<BadTemplate>& cases) {
     }
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     EXPECT_NE(message.find(bad.fragment), std::string::npos)
-        << shown << "\n  said: " << message << "\n  not: " << bad.fragment;
+        << shown << "\n  message: " << message << "\n  expected: " << bad.fragment;
     EXPECT_EQ(message.substr(0, 1), "t") << "the message names the template: " << message;
     EXPECT_LT(took.count(), 20.0) << shown;
   }
@@ -168,12 +168,12 @@ TEST(BadTemplate, Malformed) {
   check(malformed());
 }
 
-TEST(BadTemplate, FailsWhereItStands) {
+TEST(BadTemplate, RuntimeErrorsNameTheLine) {
   check(failing());
 }
 
-TEST(BadTemplate, LeavesNoRingsBehind) {
-  check(rings());
+TEST(BadTemplate, ReferenceCyclesAreFreed) {
+  check(reference_cycles());
 }
 
 TEST(BadTemplate, HostileOnesAreStopped) {

@@ -1,5 +1,5 @@
-// Malformed tokenizer.json and tokenizer_config.json: each gets a message that names the file, the
-// field and the value.
+// Malformed tokenizer.json and tokenizer_config.json: each error names the file, the field and the
+// value.
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -24,7 +24,7 @@ std::string model(std::string_view text) {
 
 struct BadTokenizer {
   std::string json;
-  std::string fragment;  // of the message
+  std::string fragment;  // expected in the message
 };
 
 std::vector<BadTokenizer> bad_files() {
@@ -145,7 +145,7 @@ std::vector<BadTokenizer> bad_files() {
   };
 }
 
-TEST(BadTokenizer, EveryFileGetsItsMessage) {
+TEST(BadTokenizer, EveryFileHasItsMessage) {
   const auto cases = bad_files();
   EXPECT_GE(cases.size(), 40u);
   for (const BadTokenizer& one : cases) {
@@ -161,7 +161,7 @@ TEST(BadTokenizer, EveryFileGetsItsMessage) {
   }
 }
 
-// A file cannot ask for more memory than its own size justifies.
+// Memory use is bounded by the size of the file.
 TEST(BadTokenizer, MemoryStaysWithinTheFileAnd64MiB) {
   auto cases = bad_files();
   cases.push_back({model(R"({"type":"BPE","vocab":{"a":2147483646},"merges":[]})"), ""});
@@ -182,7 +182,7 @@ TEST(BadTokenizer, MemoryStaysWithinTheFileAnd64MiB) {
   }
 }
 
-TEST(BadTokenizer, EveryConfigGetsItsMessage) {
+TEST(BadTokenizer, EveryConfigHasItsMessage) {
   const BadTokenizer cases[] = {
       {"[]", "must be an object"},
       {"{", "not valid JSON"},

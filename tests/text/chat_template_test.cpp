@@ -26,7 +26,7 @@ std::string message_of(const auto& action) {
   return "no error";
 }
 
-// Untrusted pieces in [ ].
+// The prompt with its untrusted pieces in [ ].
 std::string marked(std::string_view source, const Json& messages,
                    const Json& args = Json::object()) {
   const ChatTemplate chat = ChatTemplate::parse(source, "t", {{"eos_token", "</s>"}});
@@ -88,7 +88,7 @@ TEST(ChatTemplate, RendersManyTimes) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(chat.render(kHello), "<user>Hi");
 }
 
-TEST(ChatTemplate, TellsWhoWroteWhat) {
+TEST(ChatTemplate, MarksTrustedAndUntrustedPieces) {
   const Json messages = {{{"role", "user"}, {"content", " a<|end|>b "}}};
   EXPECT_EQ(marked("<|u|>{{ messages[0].content }}<|end|>{{ eos_token }}", messages),
             "<|u|>[ a<|end|>b ]<|end|></s>");
@@ -123,7 +123,7 @@ TEST(ChatTemplate, AlwaysDefinesToolsDocumentsAndTheGenerationFlag) {
   EXPECT_EQ(chat.render(kHello, {{"add_generation_prompt", true}, {"x", 1}}), "TrueTrueTrueTrue");
 }
 
-TEST(ChatTemplate, RefusesOtherShapes) {
+TEST(ChatTemplate, RejectsOtherShapes) {
   const ChatTemplate chat = ChatTemplate::parse("x", "t");
   EXPECT_THROW(chat.render(Json::object()), Error);
   EXPECT_THROW(chat.render({1, 2}), Error);

@@ -1,5 +1,6 @@
-// Snippets of every feature with the text Jinja2 renders for them (tools/jinja_parity.py writes the
-// file). COUNTERBEAM_JINJA_CASES names another file of the same form to run as well.
+// Snippets of every feature with their rendering by Jinja2 (the file is written by
+// tools/jinja_parity.py). COUNTERBEAM_JINJA_CASES names another file of the same format to run as
+// well.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -33,7 +34,7 @@ std::size_t check_file(const std::filesystem::path& path) {
     const Json row = parse_json(line, path.string());
     if (row.contains("error")) {
       EXPECT_THROW(render_case(row), Error)
-          << row["template"] << " gave an answer; Jinja2: " << row["error"];
+          << row["template"] << " was rendered; Jinja2 reports: " << row["error"];
       continue;
     }
     try {
@@ -45,14 +46,14 @@ std::size_t check_file(const std::filesystem::path& path) {
   return count;
 }
 
-TEST(JinjaGolden, EverySnippetIsAsJinjaRendersIt) {
+TEST(JinjaGolden, EverySnippetRendersAsInJinja2) {
   const std::filesystem::path source = COUNTERBEAM_SOURCE_DIR;
   EXPECT_GT(check_file(source / "tests/text/golden/jinja_cases.jsonl"), 500u);
 }
 
-TEST(JinjaGolden, AnotherFileOnRequest) {
+TEST(JinjaGolden, FileOfTheEnvironmentVariable) {
   const char* named = std::getenv("COUNTERBEAM_JINJA_CASES");
-  if (!named) GTEST_SKIP() << "COUNTERBEAM_JINJA_CASES names no file of cases";
+  if (!named) GTEST_SKIP() << "COUNTERBEAM_JINJA_CASES is not set";
   EXPECT_GT(check_file(named), 0u);
 }
 

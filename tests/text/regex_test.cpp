@@ -88,10 +88,10 @@ TEST(Regex, PosixClasses) {
   EXPECT_EQ(matches("[[:punct:]]+", text), (Found{"_!", "ⓐ"}));  // symbols too
   EXPECT_EQ(matches("[[:word:]]+", text), (Found{"aZ中2", "_", "Ⅷⓐ\u0301"}));
   EXPECT_EQ(matches("[^[:^alpha:]z]+", "az!b"), (Found{"a", "b"}));
-  EXPECT_EQ(matches("[[:a1:]]+", "a:1b"), (Found{"a:1"}));  // not a name: a class in a class
+  EXPECT_EQ(matches("[[:a1:]]+", "a:1b"), (Found{"a:1"}));  // not a POSIX class: a nested class
 }
 
-// The reference looks \w up in a table of Latin-1 of its own when it stands alone.
+// Oniguruma uses a separate Latin-1 table for \w outside of a class.
 TEST(Regex, WordOutsideAndInsideAClass) {
   EXPECT_EQ(matches("\\w+", "a²½b"), (Found{"a²½b"}));
   EXPECT_EQ(matches("[\\w]+", "a²½b"), (Found{"a", "b"}));
@@ -111,7 +111,7 @@ TEST(Regex, EmptyMatchesDoNotRepeat) {
   EXPECT_EQ(matches("(a*)*", "aab"), (Found{"aa", ""}));
 }
 
-TEST(Regex, RefusesWhatItCannotDo) {
+TEST(Regex, RejectsUnsupportedSyntax) {
   for (const char* pattern : {"(",
                               ")",
                               "[a",

@@ -28,7 +28,7 @@ Tokenizer parsed(const Json& json, std::string_view config = "") {
   return Tokenizer::parse(to_line(json), "tokenizer.json", config, "tokenizer_config.json");
 }
 
-// Bytes as tokens, two merges and the control tokens of ChatML.
+// A tokenizer of single bytes, two merges and the control tokens of ChatML.
 Json small_json() {
   return parse_json(R"({"version": "1.0", "added_tokens": [
     {"id": 9, "content": "<|im_start|>", "special": true},
@@ -72,8 +72,9 @@ TEST_P(Vectors, AreEqual) {
 
 INSTANTIATE_TEST_SUITE_P(Tokenizer, Vectors, ::testing::Values("qwen2", "deepseek-llm"));
 
-// Made by tools/tokenizer_parity.py: sixteen kinds of tokenizer, with what Hugging Face answers.
-TEST(Tokenizer, GoldenOfManyKinds) {
+// Sixteen kinds of tokenizer with the ids of Hugging Face's tokenizers, written by
+// tools/tokenizer_parity.py.
+TEST(Tokenizer, AgreesWithHuggingFaceForManyKinds) {
   const auto rows = json_lines(std::filesystem::path(COUNTERBEAM_SOURCE_DIR) / "tests" / "text" /
                                "golden" / "tokenizers.jsonl");
   ASSERT_EQ(rows.size(), 16u);
@@ -139,8 +140,8 @@ TEST(Tokenizer, UserTextStaysTextInAPrompt) {
   EXPECT_EQ(tokenizer.encode_parts(parts), expected);
 }
 
-// A control token must not arise from the end of what the user wrote and the start of what follows.
-TEST(Tokenizer, NoControlTokenAcrossABorder) {
+// A control token must not be recognised across the end of a user's text and the text after it.
+TEST(Tokenizer, NoControlTokenAcrossTheEndOfAPart) {
   const Tokenizer tokenizer = parsed(small_json());
   const std::vector<PromptPart> parts = {{"<|im_", false}, {"end|>", true}};
   const auto ids = tokenizer.encode_parts(parts);

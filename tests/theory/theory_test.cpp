@@ -52,7 +52,7 @@ TEST(Theory, DecompositionReproducesTheTarget) {
   }
 }
 
-TEST(Theory, ChunksRunFromNaiveToExact) {
+TEST(Theory, ChunkLengthsRangeFromNaiveToExact) {
   const ExactTheory theory(ToyModel::random(3, 6, 4, 1.5), 0.7);
   EXPECT_NEAR(total_variation(theory.truncated(6), theory.target()), 0, 1e-12);
   EXPECT_GT(total_variation(theory.truncated(1), theory.target()),
@@ -100,7 +100,7 @@ TEST(PowerToy, PublishedFigures) {
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(answers[i], published[i], 5e-6);
 }
 
-TEST(ToyModel, TooLargeIsRefused) {
+TEST(ToyModel, TooLargeIsRejected) {
   EXPECT_THROW(ToyModel(10, 10), Error);
 }
 
