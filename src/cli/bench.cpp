@@ -2,8 +2,9 @@
 #include "base/json.h"
 #include "cli/bench_run.h"
 #include "cli/command.h"
-#include "cli/engine_options.h"
+#include "cli/loading.h"
 #include "model/hub.h"
+#include "search/engine_options.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -22,7 +23,7 @@ FollowerMode follower_mode(const std::string& name) {
 }
 
 std::unique_ptr<LocalEngine> make_engine(const Options& options, const Globals& globals) {
-  LocalOptions engine = engine_options(globals);
+  LocalOptions engine = engine_options(load_options(globals));
   engine.isa = options.isa;
   engine.followers = follower_mode(options.followers);
   engine.kept_prefixes = 0;
@@ -73,9 +74,7 @@ void print(const BenchReport& report, const LocalEngine& engine) {
 
 void run(const Options& options, const Globals& globals) {
   const auto engine = make_engine(options, globals);
-  const bool bf16 =
-      globals.dtype == "bf16" || (globals.dtype == "auto" && engine->config().dtype == DType::BF16);
-  const BenchReport report = run_bench(*engine, options.settings, bf16 ? 2 : 4);
+  const BenchReport report = run_bench(*engine, options.settings);
   if (globals.json) {
     fmt::print("{}\n", to_line(to_json(report, *engine)));
   } else {

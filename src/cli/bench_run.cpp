@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "base/random.h"
+#include "engine/back_end.h"
 #include "model/config_tensors.h"
 
 namespace counterbeam::cli {
@@ -34,12 +35,12 @@ struct Cost {
   double context_operations = 0;  // attention, per row and token of context
   double state_bytes = 0;         // recurrent states, what is read and written for a token
 
-  Cost(const LocalEngine& engine, int weight_bytes) {
+  explicit Cost(const LocalEngine& engine) {
     const ModelConfig& config = engine.config();
     const double table = double(config.vocab) * config.hidden;
     const double parameters = static_cast<double>(parameter_count(config));
     const double inner = parameters - table * (config.tied ? 1 : 2);
-    step_bytes = (inner + table) * weight_bytes;
+    step_bytes = (inner + table) * static_cast<double>(bytes_of(engine.precision()));
     token_operations = 2 * inner;
     head_operations = 2 * table;
     const LocalEngine::Memory memory = engine.memory();
@@ -51,8 +52,8 @@ struct Cost {
 
 class Bench {
  public:
-  Bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes)
-      : engine_(engine), settings_(settings), cost_(engine, weight_bytes) {}
+  Bench(LocalEngine& engine, const BenchSettings& settings)
+      : engine_(engine), settings_(settings), cost_(engine) {}
 
   // Prompts differ from their first token on but for `shared` tokens, so that nothing else is
   // shared.
@@ -215,8 +216,8 @@ CacheNeed bench_cache(const BenchSettings& settings) {
   return {pages, parents + sequences + settings.prompts + 4};
 }
 
-BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes) {
-  Bench bench(engine, settings, weight_bytes);
+BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings) {
+  Bench bench(engine, settings);
   BenchReport report;
   std::vector<std::function<double()>> work;
   const auto add = [&](BenchFigure figure, std::function<double()> run) {

@@ -45,7 +45,6 @@ struct BenchReport {
 // Pages and states that hold everything at once, so that nothing is computed twice.
 CacheNeed bench_cache(const BenchSettings& settings);
 
-// `weight_bytes`: of one number of the weights.
-BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings, int weight_bytes);
+BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings);
 
 }  // namespace counterbeam::cli

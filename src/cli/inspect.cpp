@@ -9,9 +9,13 @@
 #include "base/json_fields.h"
 #include "base/units.h"
 #include "cli/command.h"
+#include "cli/loading.h"
+#include "engine/back_end.h"
 #include "model/config.h"
 #include "model/config_tensors.h"
 #include "model/hub.h"
+#include "search/engine_options.h"
+#include "search/settings.h"
 #include "text/tokenizer.h"
 
 namespace counterbeam::cli {
@@ -24,7 +28,7 @@ constexpr std::size_t kShownProblems = 20;
 
 struct Options {
   std::string shape;
-  int beams = 8;
+  int beams = default_settings(Method::Cbs).beams;  // as `ask` uses
   int tokens = 0;  // 0: 2048, or the model's context where that is shorter
 };
 
@@ -93,14 +97,16 @@ struct Memory {
   std::int64_t weights, kv_per_token, state_per_sequence, sequences, cache;
 };
 
-Memory memory_of(const Report& report, const Options& options, const std::string& dtype) {
-  const DType used = dtype == "f32"                                  ? DType::F32
-                     : dtype == "bf16" || report.dtype != DType::F32 ? DType::BF16
-                                                                     : DType::F32;
+Memory memory_of(const Report& report, const Options& options, const Globals& globals) {
+  const DType stored = report.config.dtype.value_or(report.dtype);
+  const Precision precision =
+      choose_back_end(engine_options(load_options(globals)), stored).precision;
   Memory memory{};
-  memory.weights = parameter_count(report.config) * static_cast<std::int64_t>(bytes_of(used));
-  memory.kv_per_token = report.config.kv_bytes_per_token(used);
-  memory.state_per_sequence = report.config.state_bytes_per_sequence(used);
+  memory.weights = parameter_count(report.config) * bytes_of(precision);
+  memory.kv_per_token =
+      report.config.kv_bytes_per_token(precision == Precision::F32 ? DType::F32 : DType::BF16);
+  // Every back end keeps states and the inputs of convolutions in float32.
+  memory.state_per_sequence = report.config.state_bytes_per_sequence(DType::F32);
   memory.sequences = std::int64_t{options.beams} * kContexts;
   memory.cache =
       memory.sequences * (memory.kv_per_token * options.tokens + memory.state_per_sequence);
@@ -211,7 +217,7 @@ void inspect(Options options, const Globals& globals) {
                             ? report_on_folder(find_model_or_shipped(globals.model))
                             : report_on_shape(options.shape);
   if (options.tokens == 0) options.tokens = std::min(2048, report.config.max_positions);
-  const Memory memory = memory_of(report, options, globals.dtype);
+  const Memory memory = memory_of(report, options, globals);
   if (globals.json)
     fmt::print("{}\n", to_line(to_json(report, memory, options)));
   else

@@ -3,35 +3,16 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <thread>
 
 #include "base/error.h"
 #include "base/progress.h"
+#include "engine/back_end.h"
 #include "engine/memory.h"
 #include "engine/validate.h"
 #include "model/config_tensors.h"
 
 namespace counterbeam {
 namespace {
-
-// Asking for float32, or for a path of the CPU, is asking for the CPU.
-bool wants_cuda(const LocalOptions& options) {
-  const bool f32 = options.precision == Precision::F32;
-  if (options.device == "cuda" && f32) {
-    bad_input("--device cuda computes in bf16; for float32 use --device cpu --dtype f32");
-  }
-  if (options.device == "auto") return !f32 && options.isa.empty() && why_no_cuda().empty();
-  return options.device == "cuda";
-}
-
-std::unique_ptr<Ops> make_ops(const LocalOptions& options, DType stored) {
-  if (wants_cuda(options)) return make_cuda_ops();
-  if (options.isa == "reference") return make_reference_ops();
-  const Precision precision =
-      options.precision.value_or(stored == DType::BF16 ? Precision::Bf16 : Precision::F32);
-  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  return make_cpu_ops(precision, options.threads > 0 ? options.threads : cores, options.isa);
-}
 
 CacheNeed size_of_cache(const LocalOptions& options, const Ops& ops, const ModelConfig& config) {
   CacheNeed size = options.cache_size;
@@ -54,7 +35,8 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const std::filesystem::path& fold
   const ModelConfig config = read_config(folder);
   const Checkpoint checkpoint = Checkpoint::open(folder);
   const TensorView& table = checkpoint.at(body_prefix(checkpoint) + "embed_tokens.weight");
-  auto ops = make_ops(options, config.dtype.value_or(table.dtype));
+  const BackEndChoice choice = choose_back_end(options, config.dtype.value_or(table.dtype));
+  auto ops = make_back_end(choice, options);
   ops->expect_weights(parameter_count(config));
   constexpr std::int64_t kMebibyte = 1 << 20;
   Progress bar("reading weights, MiB", static_cast<std::int64_t>(checkpoint.bytes()) / kMebibyte,
@@ -68,6 +50,7 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const std::filesystem::path& fold
   auto model = load_model(config, *ops, weights);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
+  engine->precision_ = choice.precision;
   engine->info_.eos = eos_ids(folder, config, options.tokenizer_eos);
   engine->unexpected_ = weights.unexpected();
   engine->loading_ = {bytes_read, elapsed.count()};
@@ -77,11 +60,13 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const std::filesystem::path& fold
 std::unique_ptr<LocalEngine> LocalEngine::random(const ModelConfig& config,
                                                  const LocalOptions& options, std::uint64_t seed) {
   const DType dtype = config.dtype.value_or(DType::BF16);
-  auto ops = make_ops(options, dtype);
+  const BackEndChoice choice = choose_back_end(options, dtype);
+  auto ops = make_back_end(choice, options);
   ops->expect_weights(parameter_count(config));
   RandomWeights weights(dtype, seed);
   auto model = load_model(config, *ops, weights);
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
+  engine->precision_ = choice.precision;
   engine->info_.eos = config.eos;
   return engine;
 }

@@ -23,7 +23,7 @@ enum class FollowerMode {
 
 struct LocalOptions {
   std::string device = "cpu";            // cpu, cuda, or auto: cuda where there is one
-  std::optional<Precision> precision{};  // of the weights; none: that of the checkpoint
+  std::optional<Precision> precision{};  // of the weights; none: choose_back_end() decides
   int threads = 0;                       // 0: all cores
   std::string isa{};                     // of the CPU back end; "reference": plain loops
   std::int64_t cache_bytes = 0;          // for keys, values and states; 0: a share of what is free
@@ -66,6 +66,8 @@ class LocalEngine : public Engine {
   // Names of tensors in the checkpoint that the model has no use for.
   const std::vector<std::string>& unexpected_tensors() const { return unexpected_; }
 
+  Precision precision() const { return precision_; }  // in which the weights are held
+
   // Reading the weights of a checkpoint; zero where they were made up.
   struct Loading {
     std::int64_t bytes = 0;
@@ -91,6 +93,7 @@ class LocalEngine : public Engine {
 
   LocalOptions options_;
   EngineInfo info_;
+  Precision precision_ = Precision::F32;
   std::vector<std::string> unexpected_;
   Loading loading_;
   std::shared_ptr<Sequences> sequences_;

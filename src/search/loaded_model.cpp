@@ -3,22 +3,17 @@
 #include "base/error.h"
 #include "engine/local_engine.h"
 #include "model/hub.h"
+#include "search/engine_options.h"
 #include "text/chat_template.h"
 
 namespace counterbeam {
 namespace {
 
-LocalOptions engine_options(const LoadOptions& options, const Tokenizer& tokenizer) {
-  LocalOptions local;
-  local.device = options.device;
-  if (options.dtype == "f32") local.precision = Precision::F32;
-  if (options.dtype == "bf16") local.precision = Precision::Bf16;
-  local.threads = options.threads;
-  local.cache_bytes = options.cache_bytes;
-  local.show_progress = options.progress;
-  local.vocab_limit = tokenizer.id_limit();
-  if (tokenizer.named().eos) local.tokenizer_eos = tokenizer.find(*tokenizer.named().eos);
-  return local;
+// What the engine takes from the tokenizer: ids it has no text for are never drawn.
+LocalOptions with_tokenizer(LocalOptions options, const Tokenizer& tokenizer) {
+  options.vocab_limit = tokenizer.id_limit();
+  if (tokenizer.named().eos) options.tokenizer_eos = tokenizer.find(*tokenizer.named().eos);
+  return options;
 }
 
 }  // namespace
@@ -45,7 +40,7 @@ LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& option
   } catch (const Error& error) {
     chat_error = error.what();  // only a question that needs the template fails
   }
-  auto engine = LocalEngine::load(folder, engine_options(options, tokenizer));
+  auto engine = LocalEngine::load(folder, with_tokenizer(engine_options(options), tokenizer));
   return {folder.filename().string(), std::move(tokenizer), std::move(chat), std::move(chat_error),
           std::move(engine)};
 }

@@ -23,12 +23,13 @@ class InspectTest : public ::testing::Test {
     folder_.write("config.json", to_line(json));
     config_ = parse_config(json, "test");
   }
-  void write_weights(const std::string& without = "", const std::string& extra = "") {
+  void write_weights(const std::string& without = "", const std::string& extra = "",
+                     DType dtype = DType::BF16) {
     std::vector<Tensor> tensors;
     std::vector<NamedTensor> named;
     for (const ExpectedTensor& tensor : expected_tensors(config_)) {
       if (tensor.name == without) continue;
-      tensors.emplace_back(DType::BF16, tensor.shape);
+      tensors.emplace_back(dtype, tensor.shape);
       named.push_back({tensor.name, tensors.back().view()});
     }
     const Tensor one(DType::F32, {1});
@@ -58,6 +59,27 @@ TEST_F(InspectTest, TellsWhatAFolderHolds) {
   EXPECT_EQ(json["memory"]["cache"], 4 * 3 * 10 * 2 * 2 * 8 * 2);
   EXPECT_TRUE(json["problems"].empty() && json["unexpected"].empty());
   EXPECT_NE(run_counterbeam("inspect " + model()).out.find("Llama (llama)"), std::string::npos);
+}
+
+// The engine computes F16 and F32 checkpoints in float32, and BF16 ones in bf16.
+TEST_F(InspectTest, CountsWeightsAsTheEngineHoldsThem) {
+  const auto weights = [&](const std::string& options) {
+    const auto result = run_counterbeam("inspect --json --device cpu " + options + " " + model());
+    return parse_json(result.out, "output")["memory"]["weights"].get<std::int64_t>();
+  };
+  for (const DType dtype : {DType::F16, DType::F32, DType::BF16}) {
+    write_weights("", "", dtype);
+    const int bytes = dtype == DType::BF16 ? 2 : 4;
+    EXPECT_EQ(weights(""), parameter_count(config_) * bytes) << name_of(dtype);
+    EXPECT_EQ(weights("--dtype f32"), parameter_count(config_) * 4) << name_of(dtype);
+    EXPECT_EQ(weights("--dtype bf16"), parameter_count(config_) * 2) << name_of(dtype);
+  }
+}
+
+TEST_F(InspectTest, PlansForTheBeamsThatAskUses) {
+  write_weights();
+  const auto result = run_counterbeam("inspect --json " + model());
+  EXPECT_EQ(parse_json(result.out, "output")["memory"]["beams"], 16);
 }
 
 TEST_F(InspectTest, NamesWhatDoesNotFit) {

@@ -1,0 +1,44 @@
+#include "engine/back_end.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "engine/local_engine.h"
+
+namespace counterbeam {
+namespace {
+
+// Asking for float32, or for an instruction set of the CPU, is asking for the CPU.
+bool wants_cuda(const LocalOptions& options) {
+  const bool f32 = options.precision == Precision::F32;
+  if (options.device == "cpu") return false;
+  if (options.device == "auto") return !f32 && options.isa.empty() && why_no_cuda().empty();
+  if (options.device != "cuda")
+    bad_input("device {} is not known (known: auto, cpu, cuda)", in_quotes(options.device));
+  if (f32) bad_input("--device cuda computes in bf16; for float32 use --device cpu --dtype f32");
+  return true;
+}
+
+}  // namespace
+
+BackEndChoice choose_back_end(const LocalOptions& options, DType stored) {
+  if (wants_cuda(options)) return {.cuda = true, .precision = Precision::Bf16};
+  if (options.isa == "reference") return {.cuda = false, .precision = Precision::F32};
+  const Precision own = stored == DType::BF16 ? Precision::Bf16 : Precision::F32;
+  return {.cuda = false, .precision = options.precision.value_or(own)};
+}
+
+std::unique_ptr<Ops> make_back_end(const BackEndChoice& choice, const LocalOptions& options) {
+  if (choice.cuda) return make_cuda_ops();
+  if (options.isa == "reference") return make_reference_ops();
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  return make_cpu_ops(choice.precision, options.threads > 0 ? options.threads : cores, options.isa);
+}
+
+std::int64_t bytes_of(Precision precision) {
+  return precision == Precision::F32 ? 4 : 2;
+}
+
+}  // namespace counterbeam
