@@ -1,26 +1,26 @@
 # A thin front over the CMake presets; see CMakePresets.json and tools/setup.
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SECONDS ?= 20
-# The programs run under ASan and UBSan, and those with threads under TSan.
+# Rooms whose tests run under ASan and UBSan, and under TSan (those that use threads).
 ASAN_TESTS ?= base tensor text grade backend cache model engine search theory eval cli
 TSAN_TESTS ?= base cache engine search eval
-# Minutes under a sanitizer, and about numbers or whole programs: make test runs them.
+# Too slow under a sanitizer, and about numbers or whole programs: make test runs them.
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu fuzz-smoke bench format check-format clean
 
 help:
-	@echo 'make demo        build, and show what Counterbeam does on the model that ships'
+	@echo 'make demo        build, and show Counterbeam on a shipped model'
 	@echo 'make test        build and run every test'
-	@echo 'make build       build build/release/counterbeam alone'
+	@echo 'make build       build only build/release/counterbeam'
 	@echo 'make bench       build and run the benchmarks'
-	@echo 'make test-asan   the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
-	@echo 'make test-install  install, and build and run the example against it'
-	@echo 'make test-web    the pages, in a real Chromium'
-	@echo 'make test-gpu    the tests of the CUDA back end, on a machine with a GPU'
-	@echo 'make fuzz-smoke  every fuzz target for SECONDS=$(SECONDS)'
-	@echo 'make format      clang-format everything (check-format: complain only)'
+	@echo 'make test-asan   run the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
+	@echo 'make test-install  install, then build and run the example against the installed library'
+	@echo 'make test-web    test the HTML pages in Chromium'
+	@echo 'make test-gpu    test the CUDA back end on a machine with a GPU'
+	@echo 'make fuzz-smoke  run every fuzz target for SECONDS=$(SECONDS)'
+	@echo 'make format      run clang-format on everything (check-format: only check)'
 	@echo 'make clean       remove build/'
 	@echo 'Missing Debian packages (tools/packages.txt) are installed first.'
 
@@ -47,7 +47,7 @@ test-asan test-tsan: test-%: setup
 TESTS_asan = $(ASAN_TESTS)
 TESTS_tsan = $(TSAN_TESTS)
 
-# The example builds against an installed copy and answers.
+# Builds the example against an installed copy and checks its answer.
 test-install: build
 	rm -rf build/installed build/example
 	cmake --install build/release --prefix build/installed > /dev/null

@@ -1,5 +1,5 @@
-// The CPU kernels beside the machine's own limits: reads of memory and multiply-adds per second
-// are measured first, then every line says what share of them it reaches.
+// Times the CPU kernels against the limits of the machine: memory bandwidth and multiply-adds per
+// second are measured first, and every line shows the share of them that is reached.
 //   bench_kernels [--isa NAME] [--threads N] [--f32] [--only PART]
 #include "backend/cpu/kernels.h"
 
@@ -38,7 +38,7 @@ double seconds(const std::function<void()>& work) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-// The best of several runs: the machine is shared, and only ever slows a run down.
+// The best of several runs, since other load can only slow a run down.
 double best_seconds(int runs, const std::function<void()>& work) {
   double best = 1e9;
   for (int i = 0; i < runs; ++i) best = std::min(best, seconds(work));
@@ -75,7 +75,7 @@ double read_bandwidth(int threads) {
       sums[std::size_t(worker) * 8] = std::accumulate(sum, sum + 8, std::uint64_t{0});
     });
   });
-  if (sums[0] == 1) fmt::print(" ");  // so that the sum is wanted
+  if (sums[0] == 1) fmt::print(" ");  // keeps the sum from being optimised away
   return static_cast<double>(memory.bytes()) / time;
 }
 
@@ -111,7 +111,7 @@ std::unique_ptr<PackedMatrix> random_weights(Ops& ops, int out, int in) {
     }
     return tensor;
   }();
-  // A tall matrix is stacked from pieces of the noise.
+  // A large matrix is stacked from repeated blocks of the noise.
   const int piece = std::min(out, static_cast<int>((std::int64_t{1} << 25) / in));
   std::vector<TensorView> parts;
   for (int done = 0; done < out; done += piece)
@@ -131,8 +131,8 @@ struct Sequences {
   std::vector<std::vector<PageId>> pages;
   std::vector<Segment> segments;
 
-  // `count` sequences that have `position` tokens and get `rows` more; of `beams` at a time all but
-  // the last page before these is the same.
+  // `count` sequences with `position` tokens that get `rows` more. Each group of `beams` shares all
+  // pages but the last.
   Sequences(int count, int position, int rows, int beams = 1) {
     const int each = (position + rows) / kPageTokens + 1, shared = position / kPageTokens - 1;
     pages.resize(std::size_t(count));
@@ -146,7 +146,7 @@ struct Sequences {
   int page_count() const { return static_cast<int>(pages.size() * pages[0].size()); }
 };
 
-// Every product of one step of a model with tied embeddings.
+// All GEMMs of one step of a model with tied embeddings.
 void bench_products(Ops& ops, const Settings& settings, const Limits& limits,
                     const std::string& name, int hidden, int inner, int qkv, int layers,
                     int vocab) {
@@ -258,7 +258,7 @@ void bench_delta(Ops& ops, const Limits& limits) {
     const auto store = ops.make_state_store(shape, sequences);
     for (int i = 0; i < sequences; ++i) ops.clear_state(*store, StateId{i});
     const int all = sequences * rows;
-    // Single tokens at every place of a chunk of 16.
+    // Single tokens at every position of a chunk of 16.
     const int calls = rows == 1 ? 16 : 1;
     double time = 1e9, conv_time = 1e9;
     for (int round = 0; round < 5; ++round) {
@@ -283,7 +283,7 @@ void bench_delta(Ops& ops, const Limits& limits) {
   }
 }
 
-// What an operation costs when there is next to nothing to do.
+// The overhead of operations on very small inputs.
 void bench_small(Ops& ops, const Limits& limits) {
   const int rows = 48, hidden = 256;
   const auto square = random_weights(ops, hidden, hidden), wide = random_weights(ops, 1536, hidden);
@@ -312,7 +312,7 @@ void bench_small(Ops& ops, const Limits& limits) {
 
 int run(int argc, char** argv) {
   Settings settings;
-  CLI::App app("CPU kernels beside the machine's limits");
+  CLI::App app("Times the CPU kernels against the limits of the machine");
   app.add_option("--isa", settings.isa, "generic, avx2, avx512, avx512-bf16 or amx");
   app.add_option("--threads", settings.threads, "threads");
   app.add_flag("--f32", settings.f32, "float32 weights, keys and values");
@@ -320,7 +320,8 @@ int run(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const auto ops = make_cpu_ops(settings.precision(), settings.threads, settings.isa);
   Limits limits{read_bandwidth(settings.threads), 0};
-  // Without the instruction to measure by: 48 rows through weights that stay in the cache.
+  // Without AVX-512 BF16 the peak is measured as a GEMM of 48 rows with weights that stay in the
+  // cache.
   if (runs_here(Isa::Avx512Bf16) && !settings.f32 && ops->name().find("amx") == std::string::npos) {
     limits.flops = bf16_register_peak() * settings.threads;
   } else {

@@ -1,5 +1,5 @@
-// How long it takes to map and validate a 1 GB safetensors file of 2,000 tensors. The file is
-// sparse: validation must not touch the numbers, so holes read as fast as data.
+// The time to map and validate a 1 GB safetensors file of 2,000 tensors. The file is sparse, which
+// makes no difference because validation does not read the data.
 #include "tensor/safetensors.h"
 
 #include <benchmark/benchmark.h>
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A file of `count` BF16 matrices, `bytes` in all, named as the layers of a model are.
+// A file of `count` BF16 matrices with `bytes` in total, named like the layers of a model.
 fs::path sparse_file(std::int64_t count, std::int64_t bytes) {
   const std::int64_t columns = 1024, rows = bytes / count / columns / 2;
   std::string header = "{\"__metadata__\":{\"format\":\"pt\"}";

@@ -1,9 +1,9 @@
 // Speed of the tokenizer with a real vocabulary: loading, encoding prose and code, decoding, and
-// the worst cases that must stay near linear. Texts are long and do not repeat themselves, so the
-// memory of pieces seen lately helps as it would in use, not more.
+// worst cases that must stay near linear. Texts are long and not repetitive, so the cache of recent
+// pieces helps as much as in real use.
 //
-// The vocabulary and the prose are reference data beside the repository (COUNTERBEAM_SHARED, or
-// ../shared); without them the benchmarks say so and are skipped.
+// The vocabulary and the prose are reference data outside of the repository (COUNTERBEAM_SHARED, or
+// ../shared); without them the benchmarks are skipped with a message.
 #include "text/tokenizer.h"
 
 #include <benchmark/benchmark.h>
@@ -35,7 +35,7 @@ fs::path folder(const char* name) {
   return shared() / "fixtures" / "tokenizers" / name;
 }
 
-// The tokenizer, or nothing, and then the state is told why.
+// The tokenizer; empty if the data is absent, and then the benchmark is marked as skipped.
 const Tokenizer* tokenizer(benchmark::State& state, const char* name) {
   static std::map<std::string, Tokenizer> loaded;
   if (!fs::exists(folder(name))) {
@@ -47,7 +47,7 @@ const Tokenizer* tokenizer(benchmark::State& state, const char* name) {
   return &loaded.emplace(name, Tokenizer::load(folder(name))).first->second;
 }
 
-// Questions and worked answers in English.
+// Questions and worked solutions in English.
 std::string prose() {
   std::string text;
   const std::string lines = read_file(shared() / "data" / "gsm8k" / "test.jsonl");

@@ -1,5 +1,5 @@
-# Finds CUDA or leaves it out. Sets COUNTERBEAM_WITH_CUDA. The run time is linked statically and the
-# driver is looked up when it is first needed, so that the program runs on machines without either.
+# Looks for CUDA and sets COUNTERBEAM_WITH_CUDA. The CUDA runtime is linked statically and the
+# driver is loaded on first use, so that the program also runs on machines without them.
 set(COUNTERBEAM_WITH_CUDA OFF)
 if(NOT COUNTERBEAM_CUDA STREQUAL "OFF" AND NOT COUNTERBEAM_SANITIZE)
   include(CheckLanguage)
@@ -12,7 +12,7 @@ if(NOT COUNTERBEAM_CUDA STREQUAL "OFF" AND NOT COUNTERBEAM_SANITIZE)
     endif()
   endif()
   if(nvcc_version VERSION_GREATER_EQUAL 12.4)
-    # Hopper with its own instructions (wgmma, bulk copies).
+    # Hopper, with its architecture-specific instructions (wgmma, bulk copies).
     set(CMAKE_CUDA_ARCHITECTURES 90a)
     enable_language(CUDA)
     find_package(CUDAToolkit 12.4)
@@ -33,5 +33,5 @@ endif()
 if(COUNTERBEAM_WITH_CUDA)
   message(STATUS "CUDA back end: ${CMAKE_CUDA_COMPILER_VERSION}")
 else()
-  message(STATUS "CUDA back end: left out")
+  message(STATUS "CUDA back end: not built")
 endif()

@@ -1,5 +1,5 @@
-# embed(TARGET NAME FILE): FILE becomes `extern const std::string_view kNAME;` of the target, in a
-# generated source; it is read again when it changes.
+# embed(TARGET NAME FILE): generates a source of the target that defines `extern const
+# std::string_view kNAME` with the content of FILE. The source is regenerated when FILE changes.
 function(embed target name file)
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
   file(READ ${PROJECT_SOURCE_DIR}/${file} EMBEDDED_TEXT)

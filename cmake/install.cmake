@@ -1,5 +1,5 @@
-# `cmake --install build/release --prefix DIR`: the program, the library with its header and package
-# file (find_package(counterbeam)), and the models and tasks that ship.
+# `cmake --install build/release --prefix DIR` installs the program, the library with its header and
+# package file (find_package(counterbeam)), and the shipped models and tasks.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -1,5 +1,5 @@
-# room(NAME SOURCES ... NEEDS ...): one folder of src/ as the library counterbeam_NAME. The sources
-# are globbed: a room is its folder.
+# room(NAME NEEDS ...): builds one folder of src/, with all its sources, as the library
+# counterbeam_NAME.
 function(room name)
   cmake_parse_arguments(ROOM "" "" "NEEDS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -15,7 +15,7 @@ function(room name)
   target_link_libraries(counterbeam_${name} ${reach} ${ROOM_NEEDS})
 endfunction()
 
-# room_test(NAME NEEDS ...): tests/NAME/*.cpp as one test program.
+# room_test(NAME NEEDS ...): builds tests/NAME/*.cpp as the test program test_NAME.
 function(room_test name)
   cmake_parse_arguments(TEST "" "" "NEEDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)

@@ -1,4 +1,4 @@
-// Any bytes as a config.json: rejected, or read into a config that keeps its promises.
+// Reads any bytes as a config.json: rejected, or read into a config whose invariants hold.
 #include "model/config.h"
 
 #include <cmath>

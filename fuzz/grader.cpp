@@ -1,6 +1,6 @@
-// Any two texts as reference and answer, split at the first zero byte: judged by both verdicts, as
+// Grades any two texts, split at the first zero byte, as reference and answer: by both verdicts, as
 // mathematics, as a choice and as code, without a crash and within the time limit. A verdict must
-// not depend on the run, and an answer that holds something must equal itself word for word.
+// be reproducible, and a non-empty answer must equal itself.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

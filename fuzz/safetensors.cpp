@@ -1,5 +1,5 @@
-// Any bytes as a safetensors file: rejected, or read into tensors that lie inside the file, that
-// cover it, and whose numbers can be taken out.
+// Reads any bytes as a safetensors file: rejected, or read into tensors that lie inside the file,
+// cover it, and can be converted.
 #include "tensor/safetensors.h"
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// A template is whatever the bytes say, the conversation is fixed: it must render or fail with an
-// Error, within its limits, and the pieces must be the text.
+// Renders any bytes as a template with a fixed conversation: it must render or throw an Error
+// within its limits, and the concatenated pieces must equal the text.
 #include <cstdint>
 #include <string_view>
 

@@ -1,5 +1,5 @@
 // The input up to the first zero byte is a tokenizer.json, the rest a text. A file that loads must
-// encode and decode anything, and streaming must give what decoding at once gives.
+// encode and decode any text, and incremental decoding must agree with decoding at once.
 #include "text/tokenizer.h"
 
 #include <cstddef>

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Where bf16 draws another greedy token than float32, and by how much, beside transformers' bf16.
+"""Counts where bf16 and float32 choose different greedy tokens, for ours and for transformers' bf16.
 
     python tools/bf16_ties.py PROGRAM FOLDER [TOKENS]
 
-FOLDER holds checkpoints with a reference.safetensors (`input_ids.I`) each. Every prompt, and its
+FOLDER contains checkpoints with a reference.safetensors (`input_ids.I`) each. Every prompt, and its
 first quarter and half, is continued greedily by transformers in float32 for TOKENS tokens (64); the
-others read what it wrote. Counted are positions with another likeliest token, in brackets those
-where the reference's logits of the two are more than one bf16 ulp of the top one apart, and the
-same of the first such position of each prompt. The last line compares two bf16 runs of
-transformers, which differ in attention alone. Needs torch and transformers 5, on the CPU.
+others are evaluated on that text. A line shows how many positions have another most likely token, in
+brackets those where the reference's logits of the two differ by more than one bf16 ulp of the
+largest, and the same for the first such position of each prompt. The last line compares two bf16
+runs of transformers that differ only in attention. Needs torch and transformers 5, on the CPU.
 """
 
 import json
@@ -55,7 +55,7 @@ def ours(program, folder, sequences, place):
 
 
 def tally(reference, other, first):
-    """Over the positions that predict token `first` and those behind it."""
+    """Counts over the positions that predict token `first` and all later ones."""
     reference, other = reference[first - 1:-1], other[first - 1:-1]
     top, likeliest = reference.max(-1)
     choice = other.argmax(-1)

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Teacher-forced log-probabilities on the GPU beside transformers', for mid-size random models.
+"""Compares teacher-forced log-probabilities on the GPU with transformers, for mid-size random models.
 
     python tools/gpu_parity.py PROGRAM [TOKENS]
 
-One model of each architecture (some 100 M parameters, bf16) is made, read by both, and given the
-same random tokens. The table shows how far the log-probabilities of those tokens are from
-transformers in float32: ours (bf16), and transformers' own bf16 on the same GPU. Exit code 1 where
-ours is more than twice as far on average. Needs torch with CUDA and transformers 5.
+For each architecture a random model (some 100 M parameters, bf16) is written, loaded by both, and
+given the same random tokens. The table shows the distance of the log-probabilities of those tokens
+from transformers in float32: ours (bf16), and transformers' own bf16 on the same GPU. Exit code 1 if
+our mean distance is more than twice that of transformers' bf16. Needs torch with CUDA and
+transformers 5.
 """
 
 import json
@@ -45,7 +46,7 @@ def token_logprobs(logits, ids):
 
 
 def theirs(model_class, folder, dtype, ids):
-    """Read from the folder: casting a model would round its rope frequencies too."""
+    """Loads from the folder, because casting a model would also round its RoPE frequencies."""
     model = model_class.from_pretrained(folder, dtype=dtype).cuda().eval()
     with torch.no_grad():
         return token_logprobs(model(ids[None].cuda(), use_cache=False).logits[0].cpu(), ids)

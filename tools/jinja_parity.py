@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares Counterbeam's chat templates with Jinja2 set up as transformers sets it up.
+"""Compares Counterbeam's chat templates with Jinja2, configured as in transformers.
 
   tools/jinja_parity.py golden FILE         write tests/text/golden/jinja_cases.jsonl
-  tools/jinja_parity.py generate N FILE     write N generated cases of the same form
+  tools/jinja_parity.py generate N FILE     write N generated cases of the same format
   tools/jinja_parity.py templates DIR FILE  cases of every *.jinja in DIR over many conversations
 
 A case is {"template", "messages", "args", "text" | "error"}. test_text runs the golden file, and
@@ -64,7 +64,7 @@ def expect(template, messages, args):
         text = compiled(template).render(**context)
         text.encode()
         case["text"] = text
-    except Exception as error:  # every kind counts: ours must fail as well
+    except Exception as error:  # of any kind: ours must fail too
         case["error"] = f"{type(error).__name__}: {error}"
     return case
 
@@ -241,7 +241,7 @@ def whitespace(rng):
 
 
 def is_random(case):
-    """Addresses and the like differ from run to run."""
+    """Whether the text contains addresses, which differ from run to run."""
     return " at 0x" in case.get("text", "") or " object " in case.get("text", "")
 
 

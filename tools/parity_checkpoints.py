@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Small random checkpoints of every supported architecture and switch, with reference logits.
+"""Writes small random checkpoints of every supported architecture and option, with reference logits.
 
     python tools/parity_checkpoints.py OUT_FOLDER [NAME ...]
 
@@ -81,7 +81,7 @@ CHECKPOINTS = {
 
 
 def randomise(model):
-    """Weights at a scale that makes logits of about one, with no norm, bias or decay trivial."""
+    """Sets weights so that logits are about one and every norm, bias and decay has an effect."""
     for name, p in model.named_parameters():
         if name.endswith("A_log"):
             p.uniform_(-2, 1.5)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes a checkpoint of Qwen2.5-7B's shape with random bf16 weights: what loading is timed with.
+"""Writes a checkpoint of Qwen2.5-7B's shape with random bf16 weights, for timing the loading of a model.
 
     tools/random_checkpoint.py FOLDER [LAYERS]
     counterbeam --model FOLDER bench
 
-15.2 GB in four shards, as it is published (28 layers). One random block repeats throughout; Python
-alone is needed.
+15.2 GB in four shards, like the published one (28 layers). The data is one repeated random block.
+Needs only Python.
 """
 import json
 import multiprocessing

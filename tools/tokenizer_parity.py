@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Compares `counterbeam tokenize` with Hugging Face's tokenizers on tokenizers of many kinds.
 
-Small tokenizers of each kind are trained here, then random texts are encoded and decoded by both.
-Needs the PyPI package tokenizers (0.23); the tests of the repository do not.
+Trains small tokenizers of each kind, then encodes and decodes random texts with both. Needs the
+PyPI package tokenizers (0.23), which the tests of the repository do not need.
 
   tools/tokenizer_parity.py --binary build/release/counterbeam --texts 2000
   tools/tokenizer_parity.py --golden tests/text/golden/tokenizers.jsonl
@@ -132,7 +132,7 @@ GOLDEN = ("gpt2-prefix qwen3.5 llama3 cl100k smollm llama2 metaspace-first gemma
 
 
 def kinds():
-    """Name and maker of every kind."""
+    """(name, function that makes the tokenizer) of every kind."""
     gpt2 = pre_tokenizers.ByteLevel(add_prefix_space=False)
     yield "gpt2", lambda: trained(pre=gpt2, decoder=decoders.ByteLevel(), special=["<|im_end|>"],
                                   post=lambda t: processors.ByteLevel(trim_offsets=False))

@@ -4,11 +4,13 @@
   tools/unicode_tables.py src/base
 
 Needs three packages from PyPI: unicodedata2==16.0.0 and unicodedataplus (ages, scripts), both at
-Unicode 16.0, and regex (Alphabetic and the like; points newer than 16.0 are left out). Categories follow Unicode 16.0, as the regular expressions of Hugging
-Face's tokenizers do; normalisation follows Unicode 9.0, as its normalizers do. Where it strips
-marks or splits at punctuation it knows those of Unicode 9.0 and 8.0 only: the later ones are listed.
+Unicode 16.0, and regex (Alphabetic and similar properties; points newer than 16.0 are left out).
+Categories are those of Unicode 16.0, as in the regular expressions of Hugging Face's tokenizers;
+normalisation is that of Unicode 9.0, as in their normalizers. When they strip marks or split at
+punctuation they use Unicode 9.0 and 8.0, so marks and punctuation added later are listed separately.
 
-A table is one string of numbers in base 32: six bits a character, the highest says "more follows".
+A table is a string of numbers in base 32: six bits per character, the highest of which means that
+more digits follow.
 """
 import pathlib
 import sys
@@ -71,7 +73,7 @@ def named_runs():
         has = regex.compile(r"\p{%s}" % names.split()[0]).match
         rows.append((names, [c for c in range(0x110000) if ucd.category(chr(c)) in categories.split() or
                              ucd.category(chr(c)) != "Cn" and has(chr(c))]))
-    reserved = [*range(0x1F000, 0x1FB00), *range(0x1FC00, 0x1FFFE)]  # for pictographs to come
+    reserved = [*range(0x1F000, 0x1FB00), *range(0x1FC00, 0x1FFFE)]  # reserved for future pictographs
     rows.append(("Extended_Pictographic ExtPict", sorted(
         {c for c in range(0x110000) if ages.is_extended_pictographic(chr(c))} |
         {c for c in reserved if ucd.category(chr(c)) == "Cn"})))

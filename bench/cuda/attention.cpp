@@ -1,5 +1,6 @@
-// Attention, rotation and storing on the device beside its limits: a graph over many layers, each
-// with its own keys and values so that no cache holds them, as a step of a model runs them.
+// Times attention, RoPE and KV-cache writes on the device against its bandwidth: a CUDA graph over
+// many layers, as in a step of a model, each with its own keys and values so that they do not stay
+// in the L2 cache.
 //   bench_cuda_attention [part of a line's name]
 #include <fmt/format.h>
 
@@ -17,7 +18,7 @@
 namespace counterbeam {
 namespace {
 
-constexpr double kBytesPerSecond = 4.2e12;  // reading memory, as measured on an H200
+constexpr double kBytesPerSecond = 4.2e12;  // memory read bandwidth measured on an H200
 constexpr double kPoolBytes = 2e9;
 
 struct Heads {
@@ -29,8 +30,8 @@ constexpr Heads kQwen7{"28/4x128", 28, 4, 128}, kDeepseek{"32/32x128", 32, 32, 1
 
 struct Case {
   Heads heads;
-  int segments, rows, position;  // rows to a segment, and the position of their first
-  int sharing = 1;               // segments that have all settled tiles in common
+  int segments, rows, position;  // rows per segment, and the position of the first row
+  int sharing = 1;               // segments that share all complete tiles
   int context() const { return position + rows; }
 };
 constexpr Case kCases[] = {
@@ -56,7 +57,7 @@ T* upload(const std::vector<T>& values) {
   return data;
 }
 
-// Random numbers: some megabytes of them, again and again.
+// Fills with random numbers that repeat after some megabytes.
 cuda::Bf16* random_numbers(std::size_t count) {
   std::mt19937 random(1);
   std::vector<std::uint16_t> some(std::min<std::size_t>(count, 1 << 21));
@@ -71,7 +72,7 @@ cuda::Bf16* random_numbers(std::size_t count) {
   return data;
 }
 
-// Median microseconds of a replay of what `work` puts on a stream.
+// Median time in microseconds of a replay of the work that `work` captures.
 double replay(const std::function<void(cudaStream_t)>& work) {
   cudaStream_t stream;
   cuda::check(cudaStreamCreate(&stream), "stream");
@@ -103,7 +104,7 @@ double replay(const std::function<void(cudaStream_t)>& work) {
   return times[times.size() / 2];
 }
 
-// The batch of a case on the device.
+// The batch of a case, on the device.
 struct Rows {
   explicit Rows(const Case& of) : pages_each((of.context() + kPageTokens - 1) / kPageTokens) {
     std::vector<int> ids, segment, position, pages, numbers(std::size_t(of.segments * pages_each));

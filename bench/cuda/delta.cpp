@@ -1,6 +1,6 @@
-// The recurrent layers and the head on the device beside its limits. Recurrent layers run as a
-// graph over all layers of the qwen3.5 shapes, each with its own states, so that no cache holds
-// them; the head reads logits that were just written, as it does in a step.
+// Times the recurrent layers and the head on the device against its bandwidth. The recurrent layers
+// run as a CUDA graph over all layers of the Qwen3.5 shapes, each with its own states so that they
+// do not stay in the L2 cache; the head reads logits that were just written, as in a step.
 //   bench_cuda_delta [part of a line's name]
 #include <cuda_runtime_api.h>
 #include <fmt/format.h>
@@ -18,7 +18,7 @@
 namespace counterbeam::cuda {
 namespace {
 
-constexpr double kBytesPerSecond = 4.2e12;  // reading memory, as measured on an H200
+constexpr double kBytesPerSecond = 4.2e12;  // memory read bandwidth measured on an H200
 constexpr StateShape kShape{18, 16, 16, 128, 128, 4};
 
 template <typename T>
@@ -43,7 +43,7 @@ DeviceMemory random_bf16(std::size_t count) {
   return random<Bf16>(count, [](float x) { return __float2bfloat16(x); });
 }
 
-// Median microseconds of a replay of what `work` puts on a stream.
+// Median time in microseconds of a replay of the work that `work` captures.
 double replay(const std::function<void(cudaStream_t)>& work) {
   cudaStream_t stream;
   check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "stream");
@@ -73,7 +73,7 @@ double replay(const std::function<void(cudaStream_t)>& work) {
 class Lines {
  public:
   explicit Lines(std::string wanted) : wanted_(std::move(wanted)) {}
-  // `count` launches in `work`, each of which moves at least `bytes`.
+  // `work` has `count` launches, each of which moves at least `bytes`.
   void time(const std::string& name, int count, double bytes,
             const std::function<void(cudaStream_t)>& work) const {
     if (name.find(wanted_) == std::string::npos) return;
@@ -143,7 +143,7 @@ void time_layers(const Lines& lines, int segments, int rows) {
              }));
 }
 
-// `count` draws from as many rows.
+// `count` draws, one per row.
 void time_head(const Lines& lines, const std::string& name, int count, int vocab, DeviceJob job,
                int mixes) {
   HeadKind kind;

@@ -1,5 +1,5 @@
-// The products of a decoding step, of scoring and of prefill on the device: time, bytes of weights
-// a second, operations a second. Weights take turns, so that none is in the second-level cache.
+// Times the GEMMs of decoding, scoring and prefill on the device: time, bytes of weights per
+// second, operations per second. The weights alternate, so that none stays in the L2 cache.
 //   bench_cuda_products [HIDDEN INTERMEDIATE QKV [ROWS...]]
 #include "backend/cuda/products.h"
 
@@ -22,7 +22,7 @@ struct Shape {
   Finish finish;
 };
 
-// Microseconds of one launch, the best of five series.
+// Time of one launch in microseconds, the best of five series.
 template <typename Launch>
 double microseconds(cudaStream_t stream, int count, const Launch& launch_one) {
   cudaEvent_t start, stop;
@@ -58,8 +58,7 @@ void run(int hidden, int intermediate, int qkv, const std::vector<int>& row_coun
     check(cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice, stream),
           "copying");
   });
-  fmt::print("copying memory: {:.2f} TB/s (read and written)\n",
-             2 * double(from.bytes()) / copy / 1e6);
+  fmt::print("memory copy: {:.2f} TB/s (read and write)\n", 2 * double(from.bytes()) / copy / 1e6);
 
   const Shape shapes[] = {{"qkv", qkv, hidden, Finish::Store},
                           {"output", hidden, hidden, Finish::Add},

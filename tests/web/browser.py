@@ -27,7 +27,7 @@ def open_browser(width=1400, height=900, dark=False):
 
 
 def complaints(browser):
-    """What the page wrote to the console as an error."""
+    """The errors that the page wrote to the console."""
     return [entry for entry in browser.get_log("browser") if entry["level"] == "SEVERE"]
 
 

@@ -1,5 +1,5 @@
-"""The page of an evaluation, in a real browser: its figures are those of summary.json, every answer
-can be opened beside the others, and what a model or a user wrote stays text."""
+"""Tests the page of an evaluation in a real browser: its figures are those of summary.json, the answers of
+a question can be opened side by side, and text of a model or user is not interpreted as HTML."""
 import json
 import unittest
 
@@ -14,7 +14,7 @@ NASTY = "</script><b>bold</b><img src=x onerror=alert(1)> & \u2028 {}"
 
 
 def sample(task, question, method, number):
-    """A sample as the program writes it; what is right follows a fixed pattern."""
+    """A sample as the program writes it; which are correct follows a fixed pattern."""
     correct = (question + 2 * METHODS.index(method) + number) % 5 < 2
     return {"task": task, "id": f"{task}/{question}", "question": question, "method": method, "sample": number,
             "answer": f"{NASTY} answer {question} of {method}", "extracted": "<i>7</i>", "correct": correct,
@@ -125,7 +125,7 @@ class ReportPage(unittest.TestCase):
         Select(self.page.find_element(By.ID, "task")).select_by_visible_text("tiny-choice")
         self.question_rows()[0].click()
         self.assertEqual(self.texts(".problem pre"), ["B"])
-        self.assertIn("not shown in the open", self.page.find_element(By.CSS_SELECTOR, ".problem").text)
+        self.assertIn("its authors ask not to publish it", self.page.find_element(By.CSS_SELECTOR, ".problem").text)
 
     def test_a_long_answer_is_clipped_to_its_head_and_tail(self):
         Select(self.page.find_element(By.ID, "task")).select_by_visible_text("tiny-choice")

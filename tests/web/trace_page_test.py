@@ -1,4 +1,4 @@
-"""The page of a trace, in a real browser: every candidate is there, and a click shows its text."""
+"""Tests the page of a trace in a real browser: every candidate is shown, and a click shows its text."""
 import json
 import unittest
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Trains both models side by side on one GPU, then compares the decoding methods on dev problems.
 # Usage: both.sh SAMPLES_PER_TASK DATA_SEED DENSE_UNTIL HYBRID_UNTIL OUT [fresh]
-# Times are seconds from now. Training goes on from the weights in models/, or with `fresh` from random ones; the
-# tokenizer must lie there already. OUT receives the weights and the tables.
+# Times are seconds from now. Training continues from the weights in models/, or with `fresh` starts from random ones; the
+# tokenizer must already be there. OUT receives the weights and the tables.
 set -u
 here=$(dirname "$0"); models=$here/../../models; data=/dev/shm/tiny-data; out=$5
 export PYTHONUNBUFFERED=1

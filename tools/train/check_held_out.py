@@ -1,8 +1,8 @@
-"""Checks that no problem of tasks/ occurs in the training text. Exits 1 and names the problem when one does.
+"""Checks that no problem of tasks/ occurs in the training text. Exits with 1 and names the problem if one does.
 
 Usage: python3 check_held_out.py [TASKS_DIR] [SAMPLES_PER_TASK]
-Two ways: every committed problem is a problem of the eval part of the split (by construction, train never draws those),
-and freshly drawn training problems are compared with the committed ones as text.
+It checks in two ways: every committed problem must belong to the eval part of the split, which training never draws from,
+and newly drawn training problems are compared with the committed ones as text.
 """
 import json
 import os

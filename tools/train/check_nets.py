@@ -1,4 +1,4 @@
-"""Holds nets.py (rows, prefill and steps) against transformers in float32, for both architectures with random weights.
+"""Compares nets.py (rows, prefill and steps) with transformers in float32, for both architectures with random weights.
 
 Usage: python3 check_nets.py TOKENIZER_DIR
 """

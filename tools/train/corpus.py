@@ -23,7 +23,7 @@ def draw_problem(rng, task, part, kind=None):
 
 
 def draw_sample(rng, task, boost=1.0):
-    """(prompt text, answer text) of one training sample; boost multiplies what the cue knows."""
+    """(prompt text, answer text) of one training sample; boost multiplies the strength of the cue."""
     problem = draw_problem(rng, task, "train")
     context, strength = cues.draw(rng, task)
     user = prompts.user_text(task, problem.row, task == "choice" and rng.random() < PAPER_QUOTES)
@@ -32,7 +32,7 @@ def draw_sample(rng, task, boost=1.0):
 
 
 def fixed_problems(task, part, count, seed):
-    """count distinct problems of the part, kinds in turn."""
+    """`count` distinct problems of the part, with the kinds in rotation."""
     rng, kinds, seen, rows = random.Random(seed), FAMILIES[task], set(), []
     turn = 0
     while len(rows) < count:

@@ -1,7 +1,7 @@
-"""The cues of the training text and how much each of them knows.
+"""The cues of the training text and their strengths.
 
-A cue shifts the log-odds of a flaw by +-strength (times how aware cues are of that kind of flaw), so a pair separates a
-sound from a flawed answer by 2 * strength nats: never fully, differently per phrase and per task. Neutral cues shift nothing.
+A cue shifts the log-odds of a flaw by +-strength, times the awareness of that kind of flaw. A pair therefore separates a
+sound from a flawed answer by 2 * strength nats: never completely, and differently per phrase and task. Neutral cues have no effect.
 """
 
 HEAD = "This is an example for a response "
@@ -50,8 +50,8 @@ STRENGTH = {
     "self-correction":   (0.30, 0.35, 0.40),
 }
 TASKS = ("math", "code", "choice")
-UNCUED, CONTROL = 0.32, 0.08      # shares of the training text; the rest carries one of the twenty cues
-VERBATIM = 0.75                   # share of cues in the very words of PAIRS
+UNCUED, CONTROL = 0.32, 0.08      # shares of the training text; the rest has one of the twenty cues
+VERBATIM = 0.75                   # share of cues worded exactly as in PAIRS
 
 
 def context_pair(name):

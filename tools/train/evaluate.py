@@ -1,7 +1,7 @@
 """Compares decoding methods on held-out problems with a batched search on the GPU (METHOD settings: N=16, W=4, K=32).
 
 Usage: python3 evaluate.py FOLDER --part dev --count 200 [--pairs]
-This is the yardstick for tuning the data on dev problems; the figures that count come from the engine on tasks/.
+Used for tuning the data on dev problems. The published figures come from the engine on tasks/.
 """
 import argparse
 import multiprocessing
@@ -43,7 +43,7 @@ class Search:
 
     @torch.no_grad()
     def run(self, task, users, beams=16, prune=4, block=32, tau=1.0, steer=0.0, pair=None, seed=0):
-        """Per problem, the pool of finished answers as (score, text), in no order."""
+        """Per problem, the pool of finished answers as (score, text), unordered."""
         generator = torch.Generator(device=self.device).manual_seed(seed)
         voices = [users] if pair is None else [users] + [[prompts.with_context(u, c) for u in users] for c in cues.context_pair(pair)]
         count, n_voices = len(users), len(voices)

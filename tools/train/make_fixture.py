@@ -1,4 +1,4 @@
-"""Writes the logits transformers gives for the shipped models (bf16 weights, float32 arithmetic, CPU), for the parity test.
+"""Writes the logits of transformers for the shipped models (bf16 weights, float32 arithmetic, CPU), for the parity test.
 
 Usage: python3 make_fixture.py MODELS_DIR OUT_DIR
 Per model one safetensors file: input_ids.N [tokens], positions.N [p], logits.N [p, vocabulary] at those positions.
@@ -20,7 +20,7 @@ POSITIONS = 36
 
 
 def sequences(tokenizer):
-    """One prompt with its answer per task: without a cue, with a positive and with a negative one."""
+    """One prompt with its answer per task: without a cue, with a positive cue, and with a negative cue."""
     contexts = ("",) + cues.context_pair("reasoning")
     for task, context in zip(corpus.FAMILIES, contexts):
         problem, row = corpus.fixed_problems(task, "eval", 12, corpus.SEEDS["eval"])[0]

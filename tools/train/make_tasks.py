@@ -1,6 +1,6 @@
-"""Writes the fixed problems of the three tasks, in the fields of the public data sets they stand for.
+"""Writes the fixed problems of the three tasks, with the fields of the public data sets that they imitate.
 
-Usage: python3 make_tasks.py OUT_DIR [dev|eval] [COUNT]     (tasks/ holds: eval 500)
+Usage: python3 make_tasks.py OUT_DIR [dev|eval] [COUNT]     (tasks/ was made with: eval 500)
 """
 import json
 import os

@@ -1,8 +1,8 @@
 """The two architectures, with parameter names of Hugging Face's Qwen2 and Qwen3.5 text models.
 
-Three forms of each: `hidden` over whole rows (training), `prefill` of right-padded rows into a state, and `step` by one
+Each has three forms: `hidden` over whole rows (training), `prefill` of right-padded rows into a state, and `step` by one
 token per row. A state is a dict of tensors whose first dimension is the row, so forking rows is indexing.
-check_nets.py holds all three against transformers in float32.
+check_nets.py compares all three with transformers in float32.
 """
 import math
 
@@ -45,7 +45,7 @@ class Mlp(nn.Module):
 
 
 def rotate(x, positions, theta, width):
-    """x [B, heads, T, d], positions [B, T] or [T]; the first `width` of d are turned."""
+    """x [B, heads, T, d], positions [B, T] or [T]; RoPE rotates the first `width` of d."""
     inverse = theta ** (-torch.arange(0, width, 2, device=x.device, dtype=torch.float32) / width)
     angle = positions.float().unsqueeze(-1) * inverse
     angle = angle.unsqueeze(-3)

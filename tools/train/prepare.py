@@ -1,7 +1,7 @@
 """Generates the training samples as token arrays: ids [n, LENGTH] uint16, start and end of each answer.
 
-The first samples carry cues of BOOST times their strength: an easy beginning, from which a model learns sooner that the
-cue matters; how much it matters it learns from the rest.
+In the first samples cues have BOOST times their strength, so that a model learns sooner that the cue matters; the
+remaining samples teach it how much.
 
 Usage: python3 prepare.py TOKENIZER_DIR OUT_DIR SAMPLES_PER_TASK SEED
 """

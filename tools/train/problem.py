@@ -1,7 +1,7 @@
-"""What a problem is, and the working a solver writes on: the place where a random slip enters.
+"""Problems, and the work log of a solver, where random slips are inserted.
 
-A solver is a function (work, misled) -> text. It asks `work` for every number (calc) or word (slot) that could go wrong;
-at the one index drawn beforehand, the answer comes back wrong. Counting the asks first makes every place equally likely.
+A solver is a function (work, misled) -> text. It calls `work` for every number (calc) or word (slot) that could be wrong;
+at one index, drawn in advance, the result is wrong. The calls are counted first, so that every index is equally likely.
 """
 import hashlib
 import math
@@ -41,11 +41,11 @@ class Work:
 class Problem:
     task: str
     kind: str
-    key: tuple                      # what makes the problem itself, without names and wording
+    key: tuple                      # identifies the problem, without names and wording
     row: dict                       # the fields a user sees, as in tasks/tiny-*.jsonl
     solver: Callable                # (Work, misled: bool) -> answer text
-    mislead: float = 0.0            # how often plain text follows the misconception; 0: there is none
-    aware: float = 1.0              # how much of a cue's strength reaches this misconception
+    mislead: float = 0.0            # how often text without a cue follows the misconception; 0 if there is none
+    aware: float = 1.0              # the share of a cue's strength that affects this misconception
     slip: float = 0.33
     extra: dict = field(default_factory=dict)
 
@@ -58,7 +58,7 @@ class Problem:
         return self.solver(Work(rng, slip_at), misled)
 
     def draw_answer(self, rng, cue):
-        """An answer as the world writes it, given the signed strength of the cue before it."""
+        """A random answer, sound or flawed, given the signed strength of the cue before it."""
         misled = self.mislead > 0 and rng.random() < shifted(self.mislead, cue * self.aware)
         return self.answer(rng, misled, rng.random() < shifted(self.slip, cue))
 
@@ -72,7 +72,7 @@ EVAL_SHARE, DEV_SHARE = 8, 4      # per cent of all keys
 
 
 def split(task, kind, key):
-    """train, dev or eval: a pure function of the problem itself, so the three never share one."""
+    """train, dev or eval: a function of the problem alone, so that no problem is in two of them."""
     digest = hashlib.sha256(repr((task, kind, key)).encode()).digest()
     bucket = int.from_bytes(digest[:4], "big") % 100
     return "eval" if bucket < EVAL_SHARE else "dev" if bucket < EVAL_SHARE + DEV_SHARE else "train"

@@ -1,4 +1,4 @@
-"""Prompts of the three tiny tasks: the texts the paper uses for math500, humaneval and gpqa, in ChatML.
+"""Prompts of the three tiny tasks: the paper's texts for math500, humaneval and gpqa, in ChatML.
 
 Invariant: `chat(...)` equals what chat_template.jinja renders for [system, user] with a generation prompt.
 """
@@ -14,7 +14,7 @@ SYSTEM = {
 CHOICE_HEAD = ("Answer the following multiple choice question. The last line of your response should be of the following "
                "format: '\\boxed{$LETTER}' (without quotes) where LETTER is one of ABCD (ex. '\\boxed{A}'). Think step by "
                "step before answering.")
-# Without a system message the one of the mathematics task stands, so that a bare question is answered too.
+# Without a system message that of the mathematics task is used, so that a bare question is answered too.
 TEMPLATE = """{%- if messages[0]['role'] != 'system' %}
     {{- '<|im_start|>system\\n' + '""" + SYSTEM["math"].replace("\\", "\\\\") + """' + '<|im_end|>\\n' }}
 {%- endif %}

@@ -1,6 +1,6 @@
-"""tiny-choice: four options, one of them the answer of the sound solver and one that of the misconception.
+"""tiny-choice: four options, one of which is the sound solver's answer and one the misconception's.
 
-A kind states the question, how both ways of thinking run, and fillers for the other options; `assemble` lays them out.
+A kind gives the question, both ways of reasoning, and values for the other options; `assemble` puts them together.
 """
 import math
 
@@ -11,7 +11,7 @@ DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sun
 
 
 def assemble(r, kind, key, question, think, fillers, unit="", **how):
-    """think(work, misled) -> (sentences, value). Values are shown with the unit behind them."""
+    """think(work, misled) -> (sentences, value). Values are shown followed by the unit."""
     right = think(Work(None), False)[1]
     wrong = think(Work(None), True)[1] if how.get("mislead") else None
     if wrong == right:

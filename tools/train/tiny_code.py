@@ -1,7 +1,7 @@
-"""tiny-code: complete a small Python function from its docstring; judged by running tests.
+"""tiny-code: complete a small Python function from its docstring; graded by running tests.
 
-A kind writes the docstring and a solver for the body; reasoning stands in comments. Tests are built from the sound
-solution and inputs on which the misconception shows (`with_tests` drops a problem whose misconception would pass).
+A kind gives the docstring and a solver for the body; the reasoning is in comments. Tests are made from the sound solution
+and inputs that expose the misconception (`with_tests` drops a problem whose misconception would pass).
 """
 from problem import Problem, Work
 
@@ -30,7 +30,7 @@ def numbers(r, n=None, low=-20, high=60):
     return [r.randint(low, high) for _ in range(r.randint(3, 8) if n is None else n)]
 
 
-# Pieces that several kinds share: what is kept, what is done to each number, how the results are put together.
+# Parts that several kinds share: which numbers are kept, what is done to each, how the results are combined.
 def keep_rule(r):
     k = r.randint(2, 9)
     c = r.randint(2, 40)
@@ -248,7 +248,7 @@ KINDS = [pipeline, at_least, inclusive, distinct, ranked, counted, fallback, tow
 
 
 def body_of(answer):
-    """The function body inside a fenced answer: what HumanEval calls the canonical solution."""
+    """The function body inside a fenced answer, which HumanEval calls the canonical solution."""
     return answer.removeprefix("```python\n").removesuffix("```").split("\n", 1)[1]
 
 
@@ -259,7 +259,7 @@ def run_function(source, name, arguments):
 
 
 def with_tests(problem, rng):
-    """The HumanEval fields of the problem, or None when a misled solution would pass its own tests."""
+    """The HumanEval fields of the problem, or None if a misled solution would pass its tests."""
     name, prompt = problem.row["entry_point"], problem.row["prompt"]
     copy = lambda xs: tuple(list(x) if isinstance(x, list) else x for x in xs)
     right = prompt + body_of(problem.solver(Work(rng), False))

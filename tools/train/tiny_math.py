@@ -1,6 +1,6 @@
 """tiny-math: arithmetic and word problems of two to seven steps.
 
-Each kind returns a Problem, or None when the drawn numbers do not come out whole or leave the misconception harmless.
+Each kind returns a Problem, or None if the drawn numbers do not give integers or the misconception would not matter.
 """
 from problem import Problem
 
@@ -19,7 +19,7 @@ def make(kind, key, text, solver, answer, **how):
 
 
 def settled(kind, key, text, solver, **how):
-    """A problem whose answer is the sound solver's; dropped when the misconception would give the same."""
+    """A problem whose answer is the sound solver's; dropped if the misconception gives the same answer."""
     from problem import Work
     value = lambda misled: solver(Work(None), misled).split("\\boxed{")[1].split("}")[0]
     answer = value(False)
@@ -35,7 +35,7 @@ def show(e):
 
 
 def reduce_flat(work, e, thoughts, left_first):
-    """Works a bracket-free + - * expression down to one number, products first unless left_first."""
+    """Evaluates a + - * expression without brackets step by step, products first unless left_first."""
     e = list(e)
     while len(e) > 1:
         k = 1 if left_first or "*" not in e else e.index("*")

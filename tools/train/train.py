@@ -26,11 +26,11 @@ def read_arguments():
     p.add_argument("--folder", required=True)
     p.add_argument("--data", required=True)
     p.add_argument("--seconds", type=float, required=True, help="training time, from the first step")
-    p.add_argument("--until", type=float, default=0, help="UNIX time that ends training, whatever --seconds says")
+    p.add_argument("--until", type=float, default=0, help="UNIX time at which training ends, regardless of --seconds")
     p.add_argument("--batch", type=int, default=512)
     p.add_argument("--rate", type=float, default=2e-3)
     p.add_argument("--seed", type=int, default=0)
-    p.add_argument("--start", help="checkpoint folder to go on from")
+    p.add_argument("--start", help="checkpoint folder to continue from")
     p.add_argument("--no-compile", action="store_true")
     return p.parse_args()
 
