@@ -1,5 +1,5 @@
-// Finds the answer in what a model wrote. The order of what is tried is fixed and documented in
-// docs/grading.md; nothing found is an outcome of its own, never a guess.
+// Extracts the answer from a model's output. The rules and their order are documented in
+// docs/grading.md. If no rule applies there is no answer; nothing is guessed.
 #pragma once
 
 #include <optional>
@@ -10,9 +10,9 @@ namespace counterbeam {
 
 enum class AnswerSource {
   None,
-  Bare,         // the text is the answer
+  Bare,         // the whole text is the answer
   Tag,          // <answer>...</answer>
-  Boxed,        // \boxed, else \fbox
+  Boxed,        // \boxed, or else \fbox
   FinalAnswer,  // "The final answer is ..."
   Hashes,       // "#### 42"
   AnswerIs,     // "the answer is ...", "Answer: ..."
@@ -21,25 +21,25 @@ enum class AnswerSource {
 
 struct MathAnswer {
   AnswerSource source = AnswerSource::None;
-  std::string text;      // what is judged; empty with None
-  std::string last_box;  // the last box alone where several stand together, else `text`
+  std::string text;      // the answer to grade; empty with None
+  std::string last_box;  // the last of several adjacent boxes, otherwise `text`
 };
 
-// The answer in a completion, or the text itself where it is one already.
+// The answer in a completion, or the text itself if it is a bare answer.
 MathAnswer extract_math(std::string_view text);
-// For reference answers: a box that is not closed is read to the end of the text.
+// For reference answers: an unclosed box extends to the end of the text.
 MathAnswer extract_gold(std::string_view text);
 
-// Behind the last </think>; nothing where a <think> was never closed. Cut at a chat marker such as
-// <|im_end|>.
+// The text after the last </think>, up to a chat marker such as <|im_end|>. Empty if a <think> is
+// not closed.
 std::string_view without_thinking(std::string_view text);
 
-// The letter (A to J, capital) that a multiple-choice answer settles on.
+// The letter (A to J, upper case) that a multiple-choice answer chooses.
 std::optional<char> extract_choice(std::string_view text);
 
-// A Python module out of an answer: the fenced code or the longest run of lines that is Python,
-// reduced to imports and the definitions that `entry_point` reaches (every definition where it is
-// empty). A body without its function is put behind `prompt`. Empty where there is no code.
+// Extracts a Python module from an answer: the fenced code, or the longest run of lines that can be
+// Python, reduced to imports and the definitions that `entry_point` uses (all definitions if it is
+// empty). A function body without its head is appended to `prompt`. Empty if there is no code.
 std::string extract_code(std::string_view answer, std::string_view prompt,
                          std::string_view entry_point);
 

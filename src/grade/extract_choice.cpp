@@ -1,5 +1,6 @@
-// The letter of a multiple-choice answer. Only capitals that stand alone count (in a box or round
-// brackets small ones too), so that "Answer: Because" is no B and "This is a result" is no A.
+// The letter of a multiple-choice answer. Only single upper-case letters count (in a box or round
+// brackets also lower-case ones), so that "Answer: Because" is not B and "This is a result" is not
+// A.
 #include <algorithm>
 #include <cctype>
 #include <initializer_list>
@@ -26,7 +27,7 @@ struct Letter {
   std::size_t at;
 };
 
-// The small word that begins at `at`; empty where none does.
+// The lower-case word that starts at `at`; empty if there is none.
 std::string_view word_at(std::string_view s, std::size_t at) {
   std::size_t end = std::min(at, s.size());
   const std::size_t start = end;
@@ -38,8 +39,8 @@ bool any_of(std::string_view word, std::initializer_list<std::string_view> words
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// A capital on its own. "A" and "I" in front of a small word are words themselves, as in "A dog",
-// unless that word can only follow the letter: "A because".
+// A single capital letter. "A" and "I" before a lower-case word are words, as in "A dog", unless
+// that word can only follow a letter: "A because".
 bool stands_alone(std::string_view s, std::size_t i) {
   if (!is_choice(s[i])) return false;
   if (i > 0 && (is_word(s[i - 1]) || s[i - 1] == '\\' || s[i - 1] == '^')) return false;
@@ -51,7 +52,7 @@ bool stands_alone(std::string_view s, std::size_t i) {
                                        "by", "due", "in", "which", "would", "must", "based"}));
 }
 
-// "B is wrong", "(B) cannot be": what stands behind the letter turns it down.
+// "B is wrong", "(B) cannot be": the words after the letter reject it.
 bool is_rejected(std::string_view s, std::size_t letter) {
   std::size_t at = letter + 1;
   while (at < s.size() && std::string_view(")*}$ ").find(s[at]) != std::string_view::npos) ++at;
@@ -64,7 +65,7 @@ bool is_rejected(std::string_view s, std::size_t letter) {
   return any_of(word, {"wrong", "incorrect", "not", "false", "impossible", "out", "eliminated"});
 }
 
-// "A and B", "A or B", "A, B": no single letter.
+// "A and B", "A or B", "A, B": not a single letter.
 bool is_one_of_many(std::string_view s, std::size_t letter) {
   const std::string_view rest = s.substr(letter + 1);
   for (const std::string_view joint : {" and ", " or ", ", ", "/", " & "})
@@ -80,7 +81,8 @@ std::optional<Letter> first_letter(std::string_view s) {
   return std::nullopt;
 }
 
-// A box or tag: nothing but the letter, or the letter in front of its text.
+// The letter of a box or tag, which holds only the letter or the letter followed by the option's
+// text.
 std::optional<char> letter_of(std::string_view content) {
   std::string plain;
   for (std::size_t i = 0; i < content.size(); ++i) {
@@ -112,7 +114,7 @@ std::string lower_case(std::string_view s) {
   return out;
 }
 
-// The first letter within a sentence that follows the phrase.
+// The first letter in the sentence that follows the phrase.
 std::optional<char> after(std::string_view text, std::size_t at) {
   std::string_view rest = text.substr(at, 120);
   const std::size_t start = rest.find_first_not_of(" \t\r\n:*$\\\"'");
@@ -132,7 +134,7 @@ std::optional<char> after(std::string_view text, std::size_t at) {
   return letter->letter;
 }
 
-// The last place where one of the phrases is followed by a letter.
+// The letter after the last phrase that is followed by one.
 std::optional<char> last_stated(std::string_view text, const std::string& lower,
                                 std::initializer_list<std::string_view> phrases) {
   std::optional<Letter> best;
@@ -146,7 +148,7 @@ std::optional<char> last_stated(std::string_view text, const std::string& lower,
   return best ? std::optional(best->letter) : std::nullopt;
 }
 
-// The last letter that is called right: "so D is correct", "(D) is the answer".
+// The last letter that is confirmed: "so D is correct", "(D) is the answer".
 std::optional<char> called_right(std::string_view text) {
   std::optional<char> found;
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -182,7 +184,7 @@ std::optional<char> leading(std::string_view line) {
   return line[0];
 }
 
-// The one letter that the text names on its own, where it names no other.
+// The letter that the text names, if it names only one.
 std::optional<char> only_letter(std::string_view text) {
   std::optional<char> found;
   for (std::size_t i = 0; i < text.size(); ++i) {

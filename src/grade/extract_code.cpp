@@ -27,14 +27,14 @@ Lines trimmed(Lines lines) {
   return lines;
 }
 
-// Where a fence starts in the line; npos if nowhere. Two backticks are no fence.
+// The position of a fence in the line; npos if there is none. Two backticks are not a fence.
 std::size_t fence_at(const std::string& line) {
   const std::size_t ticks = line.find("```"), waves = line.find("~~~");
   if (waves != std::string::npos && is_blank(line.substr(0, waves))) return waves;
   return ticks;
 }
 
-// A fence in a docstring is text: the string it stands in is closed further on.
+// Whether the fence is inside a docstring, which is closed further on.
 bool inside_string(const Lines& block, const Lines& lines, std::size_t row) {
   const auto code = logical_lines(block);
   if (code.empty() || !code.back().in_string) return false;
@@ -43,8 +43,8 @@ bool inside_string(const Lines& block, const Lines& lines, std::size_t row) {
   });
 }
 
-// The fenced blocks of an answer. An open fence without its close runs to the end; a close without
-// its open ends a block that began with the text.
+// The fenced blocks of an answer. An unclosed fence extends to the end; a closing fence without an
+// opening one ends a block that starts with the text.
 std::vector<Lines> fenced_blocks(const Lines& lines) {
   std::vector<Lines> blocks;
   Lines current;
@@ -87,7 +87,7 @@ bool defines(const Lines& lines, std::string_view name) {
   });
 }
 
-// The longest run of lines that can be Python, by lines that are not blank; one that defines
+// The longest run of lines that can be Python, by the number of non-blank lines. A run that defines
 // `entry_point` is preferred.
 Lines longest_run(const Lines& lines, std::string_view entry_point) {
   const auto logical = logical_lines(lines);
@@ -120,8 +120,8 @@ Lines longest_run(const Lines& lines, std::string_view entry_point) {
   return best;
 }
 
-// Of several definitions of one name the first that returns something, else the last: a stub in
-// front of the function is passed over, an alternative behind it too.
+// Of several definitions of a name, the first that returns a value, or else the last: this skips a
+// stub before the function and an alternative after it.
 std::map<std::string, std::size_t> chosen_definitions(const std::vector<Statement>& all) {
   std::map<std::string, std::size_t> where;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -132,8 +132,8 @@ std::map<std::string, std::size_t> chosen_definitions(const std::vector<Statemen
   return where;
 }
 
-// Imports, and the definitions that the entry point reaches, in the order they were written;
-// without an entry point every definition that returns something.
+// Imports and the definitions that the entry point uses, in source order; without an entry point
+// every definition that returns a value.
 std::string reachable(const std::vector<Statement>& all, std::string_view entry_point) {
   const auto where = chosen_definitions(all);
   std::vector<char> keep(all.size(), 0);
@@ -166,7 +166,7 @@ Lines dedented(Lines lines) {
   return lines;
 }
 
-// A function's body on its own, put behind the prompt that holds its head.
+// Appends a function body to the prompt, which has the head of the function.
 std::string completed(const Lines& body, std::string_view prompt) {
   Lines lines;
   const bool first_flush = !body.empty() && body[0].find_first_not_of(" \t") == 0;
@@ -175,8 +175,8 @@ std::string completed(const Lines& body, std::string_view prompt) {
     if (is_blank(body[i])) continue;
     (body[i][0] == ' ' || body[i][0] == '\t' ? deeper : flush) += 1;
   }
-  // "return x" flush left: all of it is moved, or its first line alone where only that lost its
-  // indent on the way.
+  // "return x" without indentation: indents all lines, or only the first if only that has lost its
+  // indentation.
   const bool first_only =
       first_flush && flush == 0 && deeper > 0 && !logical_lines(body)[0].opens_block;
   for (std::size_t i = 0; i < body.size(); ++i) {
@@ -211,7 +211,7 @@ std::string extract_code(std::string_view answer, std::string_view prompt,
     return join(blocks[0], 0, blocks[0].size());
   if (main == blocks.end()) return completed(blocks[0], prompt);
 
-  // The block with the function as it stands; from the others what it does not define itself.
+  // The block with the function as it is, and from other blocks the definitions that it lacks.
   std::vector<Statement> all;
   std::set<std::string> own;
   const std::vector<Statement> chosen = statements(*main);

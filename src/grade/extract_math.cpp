@@ -9,7 +9,7 @@
 namespace counterbeam {
 namespace {
 
-constexpr std::size_t kMaxCompletion = 1 << 17;  // of a longer one only the end is read
+constexpr std::size_t kMaxCompletion = 1 << 17;  // only the end of a longer one is read
 
 std::optional<std::string_view> last_tag(std::string_view text) {
   const std::size_t close = text.rfind("</answer>");
@@ -19,7 +19,8 @@ std::optional<std::string_view> last_tag(std::string_view text) {
   return text.substr(open + 8, close - open - 8);
 }
 
-// Between two boxes of one answer stand a comma, "and", a few words; never the end of a sentence.
+// Whether the text between two boxes joins them into one answer: a comma, "and" or a few words, but
+// not the end of a sentence.
 bool joins(std::string_view gap) {
   const bool named = gap.find('=') != gap.npos;  // "x = [1] or x = [2]"
   if (gap.size() > 60 || gap.find(". ") != gap.npos || gap.find(".\n") != gap.npos ||
@@ -50,7 +51,7 @@ bool joins(std::string_view gap) {
 struct Boxes {
   std::string joined, last;
   std::size_t end = 0;
-  bool open = false;  // the last box is never closed
+  bool open = false;  // the last box is not closed
 };
 
 std::optional<Boxes> boxed(std::string_view text, bool to_the_end) {
@@ -72,7 +73,7 @@ std::optional<Boxes> boxed(std::string_view text, bool to_the_end) {
   return std::nullopt;
 }
 
-// Where `phrase` (lower case) last ends, whatever its case in the text.
+// The end of the last occurrence of `phrase` in the lower-case text.
 std::size_t after_last(const std::string& lower, std::string_view phrase) {
   const std::size_t at = lower.rfind(phrase);
   return at == std::string::npos ? at : at + phrase.size();
@@ -105,7 +106,7 @@ MathAnswer found(AnswerSource source, std::string text) {
 MathAnswer from_completion(std::string_view text, bool to_the_end) {
   const std::string lower = lower_case(text);
   if (const auto boxes = boxed(text, to_the_end)) {
-    // A stated final answer behind the last box is the later word.
+    // A final answer stated after the last box takes precedence.
     const std::string rest = lower.substr(boxes->end);
     if (const std::size_t at = after_last(rest, "final answer is"); at != std::string::npos)
       if (auto value = delimited_value(text.substr(boxes->end + at)))
@@ -132,7 +133,7 @@ MathAnswer from_completion(std::string_view text, bool to_the_end) {
   return {};
 }
 
-// "So we get 12.": letters that might be read as a product of symbols, but stand in a sentence.
+// "So we get 12.": a sentence whose letters could be read as a product of symbols.
 bool reads_as_sentence(const std::string& text) {
   const auto is = [&](std::size_t i, int (*kind)(int)) {
     return i < text.size() && kind(static_cast<unsigned char>(text[i])) != 0;

@@ -41,7 +41,7 @@ int indent_of(std::string_view line) {
   return indent;
 }
 
-// Reads logical lines one after the other; each may run over several physical ones.
+// Reads logical lines, which may span several physical lines.
 class Reader {
  public:
   explicit Reader(const std::vector<std::string>& lines) : lines_(lines) {}
@@ -77,7 +77,7 @@ class Reader {
         if (&s != &lines_[row_]) break;
       }
       if (row_ >= lines_.size()) break;
-      if (&s != &lines_[row_]) continue;  // a string went on
+      if (&s != &lines_[row_]) continue;  // a string continued on a later line
       const bool continued = !brackets_.empty() || (col_ < s.size() && s[col_] == '\\');
       if (!continued || row_ + 1 >= lines_.size()) {
         if (continued) line_.plausible = false;
@@ -186,7 +186,7 @@ class Reader {
     }
   }
 
-  // Leaves the cursor behind the string, which may be on a later line.
+  // Moves the cursor past the string, which may end on a later line.
   void string(char quote) {
     const std::string three(3, quote);
     const bool triple = lines_[row_].compare(col_, 3, three) == 0;
@@ -206,7 +206,7 @@ class Reader {
       }
       const bool escaped = !s.empty() && s.back() == '\\';
       if ((!triple && !escaped) || row_ + 1 >= lines_.size()) {
-        line_.plausible = false;  // never closed
+        line_.plausible = false;  // not closed
         line_.in_string = triple;
         col_ = s.size();
         return;

@@ -1,6 +1,6 @@
-// Just enough of Python's grammar to find code in prose: logical lines (brackets and strings may
-// span lines), their names, and whether they can be Python at all. Not a parser: what it accepts
-// may still be wrong, and the sandbox will say so.
+// Enough of Python's grammar to find code in prose: logical lines (brackets and strings may span
+// lines), their names, and whether they can be Python. It is not a parser: code that it accepts may
+// still be invalid, which the sandbox will report.
 #pragma once
 
 #include <set>
@@ -17,7 +17,7 @@ struct LogicalLine {
   std::string keyword;             // its first word
   std::vector<std::string> names;  // identifiers in order, keywords left out
   bool opens_block = false;        // ends with a colon
-  bool returns = false;            // holds return or yield
+  bool returns = false;            // contains return or yield
   bool assigns = false;            // has = or := or += outside brackets
   bool in_string = false;          // ends inside a triple-quoted string
 };
@@ -27,7 +27,7 @@ std::vector<std::string> split_lines(std::string_view text);  // CRLF and CR too
 // Blank lines and comments are not logical lines.
 std::vector<LogicalLine> logical_lines(const std::vector<std::string>& lines);
 
-// A statement at the left margin with all that hangs on it: body, decorators, else and except.
+// A top-level statement with its body, decorators, else and except.
 struct Statement {
   enum class Kind { Import, Definition, Assignment, Other };
   Kind kind = Kind::Other;

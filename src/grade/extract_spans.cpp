@@ -19,7 +19,7 @@ bool is_letter(char c) {
 
 int count_words(std::string_view s) {
   int words = 0;
-  std::size_t foreign = 0;  // bytes of a word in another script
+  std::size_t foreign = 0;  // bytes of the current word in another script
   for (std::size_t i = 0; i < s.size(); ++i) {
     foreign = static_cast<unsigned char>(s[i]) >= 0x80 ? foreign + 1 : 0;
     if (foreign == 4) ++words;
@@ -36,7 +36,7 @@ int count_words(std::string_view s) {
 }
 
 struct Span {
-  std::size_t begin, end;  // with its delimiters
+  std::size_t begin, end;  // including its delimiters
   std::string_view inner;
 };
 
@@ -54,7 +54,7 @@ std::size_t find_close(std::string_view text, std::size_t from, std::string_view
   return text.npos;
 }
 
-// A formula at `i`. A dollar that opens prose is currency.
+// The formula at `i`, if there is one. A dollar sign before prose is a currency.
 std::optional<Span> span_at(std::string_view text, std::size_t i) {
   for (const auto& [open, close] : kDelimiters) {
     if (text.substr(i, open.size()) != open) continue;
@@ -69,7 +69,7 @@ std::optional<Span> span_at(std::string_view text, std::size_t i) {
   return std::nullopt;
 }
 
-// A number at `i`, with its sign, separators, fraction bar and percent sign.
+// The end of the number at `i`, with its sign, separators, fraction bar and percent sign.
 std::size_t number_end(std::string_view s, std::size_t i) {
   std::size_t end = i;
   if (s[end] == '-' || s[end] == '+') ++end;
@@ -104,7 +104,7 @@ bool starts_number(std::string_view s, std::size_t i) {
   return fresh && (point || sign);
 }
 
-// The end of "\frac{1}{2}" written outside a formula; `i` where there is none.
+// The end of "\frac{1}{2}" outside of a formula; `i` if there is none.
 std::size_t fraction_end(std::string_view s, std::size_t i) {
   const std::string_view rest = s.substr(i, 400);
   if (!rest.starts_with("\\frac{") && !rest.starts_with("\\dfrac{")) return i;
@@ -122,7 +122,7 @@ std::size_t fraction_end(std::string_view s, std::size_t i) {
 }
 
 struct Value {
-  std::size_t end = 0;  // not behind the start where there is no value
+  std::size_t end = 0;  // not after the start if there is no value
   std::string text;
 };
 
@@ -134,7 +134,7 @@ Value value_at(std::string_view text, std::size_t i) {
   return {end, std::string(text.substr(i, end - i))};
 }
 
-// The first value with a digit in it.
+// The first value that contains a digit.
 std::optional<std::string> first_number(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const Value found = value_at(text, i);
@@ -227,7 +227,7 @@ bool is_prose(std::string_view text) {
 
 std::optional<std::string> delimited_value(std::string_view text) {
   text = trim(text, " \t\r\n:*\"", " \t\r\n:*\"\\");
-  if (text.substr(0, 3) == "\\\"$") text.remove_prefix(2);  // a quote that was escaped
+  if (text.substr(0, 3) == "\\\"$") text.remove_prefix(2);  // an escaped quote
   if (text.empty()) return std::nullopt;
   const std::string_view sentence = first_sentence(text);
   if (span_at(text, 0)) {

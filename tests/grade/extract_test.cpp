@@ -1,4 +1,4 @@
-// Finding answers in completions: mathematics, letters, code.
+// Extraction of answers from completions: mathematics, letters, code.
 #include "grade/extract.h"
 
 #include <gtest/gtest.h>
@@ -81,7 +81,7 @@ TEST(ExtractMath, FollowsTheDocumentedOrder) {
   }
 }
 
-TEST(ExtractMath, WholeCompletionsAreJudgedByTheirAnswer) {
+TEST(ExtractMath, WholeCompletionsAreGradedByTheirAnswer) {
   const std::vector<Json> table = golden("math_completions.jsonl");
   ASSERT_GT(table.size(), 50u);
   for (const Json& row : table)
@@ -143,7 +143,7 @@ TEST(ExtractChoice, ReadsEverySpelling) {
     EXPECT_EQ(extract_choice(text).value_or(0), letter) << text;
 }
 
-TEST(ExtractChoice, OurTable) {
+TEST(ExtractChoice, GoldenAnswers) {
   const std::vector<Json> table = golden("choice_answers.jsonl");
   ASSERT_GT(table.size(), 90u);
   for (const Json& row : table) {
@@ -202,7 +202,7 @@ TEST(ExtractCode, CarriageReturns) {
       kAdd);
 }
 
-TEST(ExtractCode, KeepsWhatTheFunctionReaches) {
+TEST(ExtractCode, KeepsTheDefinitionsThatTheFunctionUses) {
   const std::string text =
       "```python\nimport math\nLIMIT = 5\nUNUSED = 6\n\n# helpers\ndef twice(x):\n    return 2 * x "
       "+ LIMIT\n\n"
@@ -232,7 +232,7 @@ TEST(ExtractCode, JoinsHelpersFromOtherBlocks) {
             "def twice(x):\n    return 2 * x\ndef add(a, b):\n    return twice(a) + b");
 }
 
-TEST(ExtractCode, PutsABodyBehindThePrompt) {
+TEST(ExtractCode, AppendsABodyToThePrompt) {
   const std::string prompt = kPrompt;
   EXPECT_EQ(extract_code("    return a + b\n", prompt, "add"), prompt + "    return a + b");
   EXPECT_EQ(extract_code("return a + b", prompt, "add"), prompt + "    return a + b");
@@ -244,7 +244,7 @@ TEST(ExtractCode, PutsABodyBehindThePrompt) {
             prompt + "    if a:\n        return b\n    return a");
 }
 
-TEST(ExtractCode, StringsAndBracketsMayHoldAnything) {
+TEST(ExtractCode, StringsAndBracketsMayContainAnything) {
   const std::string code =
       "def add(a, b):\n    \"\"\"Say: the answer\n\nis not here ``\n    \"\"\"\n    text = 'def "
       "other(x): return'\n"
@@ -252,12 +252,12 @@ TEST(ExtractCode, StringsAndBracketsMayHoldAnything) {
   EXPECT_EQ(extract_code("```python\n" + code + "\n```", kPrompt, "add"), code);
 }
 
-TEST(ExtractCode, NothingWhereThereIsNoCode) {
+TEST(ExtractCode, EmptyIfThereIsNoCode) {
   EXPECT_EQ(extract_code("", kPrompt, "add"), "");
   EXPECT_EQ(extract_code("I am sorry, I cannot do that for you.", kPrompt, "add"), "");
 }
 
-TEST(ExtractCode, OurTable) {
+TEST(ExtractCode, GoldenAnswers) {
   const std::vector<Json> table = golden("code_answers.jsonl");
   ASSERT_GT(table.size(), 50u);
   const std::string prompt = std::string(kPrompt).substr(0, std::string(kPrompt).find("Adds.")) +
