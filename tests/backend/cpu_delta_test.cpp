@@ -1,5 +1,6 @@
-// The recurrent layers of the CPU back end: against the reference and against the rule itself at
-// odd shapes, and bit for bit the same for every cut of a sequence, in chunks too.
+// Tests the recurrent layers of the CPU back end against the reference and against the formula at
+// odd shapes. Results must be bitwise equal however a sequence is split into steps, also in the
+// chunked form.
 #include "cpu_support.h"
 
 namespace counterbeam {
@@ -7,7 +8,7 @@ namespace {
 
 class CpuDelta : public CpuPaths {
  protected:
-  // In chunks on tiles: keys, queries and states have 16 bits of significand.
+  // The chunked form on AMX tiles: keys, queries and states have 16 bits of significand.
   bool chunks() const { return bf16() && GetParam().isa == Isa::Amx; }
 };
 INSTANTIATE_TEST_SUITE_P(Paths, CpuDelta, ::testing::ValuesIn(all_paths()), path_name);
@@ -18,7 +19,7 @@ struct DeltaCase {
 
 constexpr DeltaCase kDeltaCases[] = {{2, 4, 16, 32, 4}, {1, 1, 5, 7, 3}, {2, 2, 64, 48, 2}};
 
-// Convolution, then the delta rule, of two sequences of `tokens` cut every `step`.
+// Convolution and delta rule of two sequences of `tokens`, fed `step` tokens at a time.
 std::vector<float> recur(Ops& ops, const DeltaCase& shape, int tokens, int step) {
   const StateShape states{
       2, shape.key_heads, shape.value_heads, shape.key_dim, shape.value_dim, shape.taps};
@@ -55,7 +56,7 @@ std::vector<float> recur(Ops& ops, const DeltaCase& shape, int tokens, int step)
         *store, 1);
     for (int r = 0; r < 2 * rows; ++r)
       std::copy_n(row_of(out, r).begin(), outputs, results.begin() + source(r) * outputs);
-    // A snapshot taken and put back changes nothing.
+    // Saving and restoring a snapshot changes nothing.
     ops.copy_state(*store, StateId{1}, StateId{0});
     ops.clear_state(*store, StateId{1});
     ops.copy_state(*store, StateId{0}, StateId{1});
@@ -71,7 +72,7 @@ TEST_P(CpuDelta, MatchesTheReference) {
   }
 }
 
-TEST_P(CpuDelta, DoesNotDependOnTheCut) {
+TEST_P(CpuDelta, DoesNotDependOnTheStepSize) {
   for (const DeltaCase& shape : kDeltaCases) {
     const auto expected = recur(*fast(1), shape, 37, 37);
     for (const int step : {1, 2, 5, 8, 9, 16, 20})
@@ -79,7 +80,7 @@ TEST_P(CpuDelta, DoesNotDependOnTheCut) {
   }
 }
 
-// A sequence for the delta rule alone, of one key head and one value head, and three states.
+// A sequence for the delta rule with one key head and one value head, and three states.
 class Recurrence {
  public:
   Recurrence(Ops& ops, int key_dim, int value_dim, int tokens)
@@ -96,7 +97,7 @@ class Recurrence {
   std::vector<float> gates;  // [tokens][beta, decay]
 
   StateStore& store() { return *store_; }
-  // What tokens [first, last) give.
+  // The outputs of tokens [first, last).
   std::vector<float> read(StateId state, int first, int last) {
     TestBatch batch;
     batch.add(first, last - first, {}, state);
@@ -111,7 +112,7 @@ class Recurrence {
     return get(out);
   }
 
-  // The rule as it is written, in double precision.
+  // The formula of the delta rule in double precision.
   std::vector<float> by_the_rule() const {
     const int n = shape_.key_dim, m = shape_.value_dim;
     std::vector<double> state(std::size_t(n * m), 0.0), q, k;
@@ -140,7 +141,7 @@ class Recurrence {
   }
 
  private:
-  static float a_log() { return -3.0f; }  // so that a token is still felt a hundred later
+  static float a_log() { return -3.0f; }  // so that a token matters a hundred tokens later
   static std::vector<double> unit(const float* x, int n, double scale) {
     double square = 1e-6;
     for (int i = 0; i < n; ++i) square += double(x[i]) * double(x[i]);
@@ -165,7 +166,7 @@ double normalised_error(const std::vector<float>& got, const std::vector<float>&
   return error / square;
 }
 
-TEST_P(CpuDelta, KeepsToTheRuleOverManyTokens) {
+TEST_P(CpuDelta, MatchesTheFormulaOverManyTokens) {
   const auto ops = fast();
   for (const auto& [keys, values] : {std::pair{128, 128}, {48, 80}, {7, 3}}) {
     Recurrence sequence(*ops, keys, values, 400);
@@ -175,7 +176,7 @@ TEST_P(CpuDelta, KeepsToTheRuleOverManyTokens) {
   }
 }
 
-TEST_P(CpuDelta, ForksGoOnFromAnywhereInAChunk) {
+TEST_P(CpuDelta, ForksContinueFromAnyPositionOfAChunk) {
   const auto ops = fast();
   Recurrence sequence(*ops, 40, 33, 64);
   const std::vector<float> whole = sequence.read(StateId{0}, 0, 64);
@@ -192,14 +193,14 @@ TEST_P(CpuDelta, ForksGoOnFromAnywhereInAChunk) {
   }
 }
 
-// The widest heads that a config may ask for.
+// The widest heads that a config may have.
 TEST_P(CpuDelta, StatesOfAnySizeAreCounted) {
   const std::int64_t wide = 65536;
   EXPECT_GE(fast()->state_bytes({1, 1, 1, int{wide}, int{wide}, 2}), wide * wide * 4);
   EXPECT_GE(fast()->state_bytes({1, 1, 1, int{wide}, int{wide / 2}, 2}), wide * wide * 2);
 }
 
-TEST_P(CpuDelta, WhatIsNotFiniteShows) {
+TEST_P(CpuDelta, NonFiniteInputsReachTheOutput) {
   const auto ops = fast();
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()}) {
     Recurrence sequence(*ops, 32, 32, 60);
@@ -209,7 +210,7 @@ TEST_P(CpuDelta, WhatIsNotFiniteShows) {
       EXPECT_EQ(std::isfinite(out[std::size_t(t * 32 + 5)]), t < 20) << t;
       EXPECT_TRUE(std::isfinite(out[std::size_t(t * 32 + 6)])) << t;
     }
-    // Nor is it left behind in a state that is used again.
+    // Nor does it stay in a state that is reused.
     sequence.qkv[std::size_t(20 * 96 + 64 + 5)] = 0.5f;
     ops->clear_state(sequence.store(), StateId{0});
     EXPECT_TRUE(same_bits(sequence.read(StateId{0}, 0, 60), sequence.read(StateId{1}, 0, 60)));

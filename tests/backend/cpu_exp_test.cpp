@@ -1,4 +1,4 @@
-// exp as the kernels compute it, and what is made of it, on every path this machine can run.
+// The kernels' exp and the functions built on it, on every path that this machine supports.
 #include "backend/cpu/kernels.h"
 #include "cpu_support.h"
 
@@ -27,14 +27,14 @@ TEST_P(CpuExp, IsWithinItsBound) {
   }
 }
 
-TEST_P(CpuExp, EndsInZeroAndPassesNaNOn) {
+TEST_P(CpuExp, UnderflowsToZeroAndPropagatesNaN) {
   const float never = -3.0e38f;
   for (const float x : {-87.5f, -100.0f, -1e6f, never, -INFINITY})
     EXPECT_EQ(exp_of({x})[0], 0) << x;
   EXPECT_TRUE(std::isnan(exp_of({std::nanf("")})[0]));
 }
 
-TEST_P(CpuExp, ANumberHasTheSameBitsInEveryLane) {
+TEST_P(CpuExp, EveryLaneGivesTheSameBits) {
   for (int lane = 0; lane < 37; ++lane) {
     std::vector<float> x(37, -0.5f);
     x[std::size_t(lane)] = -1.2345f;
@@ -42,7 +42,7 @@ TEST_P(CpuExp, ANumberHasTheSameBitsInEveryLane) {
   }
 }
 
-TEST_P(CpuExp, SiluIsNothingFarBelowAndItselfFarAbove) {
+TEST_P(CpuExp, SiluIsZeroFarBelowAndTheIdentityFarAbove) {
   const std::vector<float> gate = {-1e30f, -500.0f, -90.0f, 0.0f, 30.0f, 500.0f, 1e30f};
   const std::vector<float> up(gate.size(), 1.0f);
   std::vector<float> out(gate.size());

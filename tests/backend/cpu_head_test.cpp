@@ -1,5 +1,5 @@
-// The head of the CPU back end: the same draws and log-probabilities as backend/draw.h makes of
-// the same logits, whatever else is asked for in the call.
+// Tests the head of the CPU back end: the draws and log-probabilities must equal those of
+// backend/draw.h for the same logits, whatever other jobs are in the call.
 #include "backend/draw.h"
 #include "cpu_support.h"
 
@@ -47,7 +47,7 @@ class CpuHead : public CpuPaths {
 };
 INSTANTIATE_TEST_SUITE_P(Paths, CpuHead, ::testing::ValuesIn(all_paths()), path_name);
 
-TEST_P(CpuHead, DrawsAsThePlainCodeDoes) {
+TEST_P(CpuHead, DrawsLikeThePlainCode) {
   const Sampling samplings[] = {{1.0f, 1.0f, 0},  {0.7f, 1.0f, 0},   {0.0f, 1.0f, 0},
                                 {1.0f, 0.9f, 0},  {0.8f, 0.95f, 0},  {1.0f, 1.0f, 20},
                                 {0.6f, 0.8f, 50}, {2.0f, 0.999f, 0}, {1.0f, 0.5f, 5000}};
@@ -97,7 +97,8 @@ TEST_P(CpuHead, ScoresGivenAndFollowedTokens) {
 }
 
 TEST_P(CpuHead, AJobDoesNotDependOnTheOthers) {
-  // More jobs than one chunk of logits holds, of those with a given token too, and each alone.
+  // More jobs than fit in one chunk of logits, some with a given token, compared with each job
+  // alone.
   const int rows = 450;
   Numbers numbers(12);
   const auto inputs = numbers.many(std::size_t(rows) * kIn);
@@ -136,7 +137,7 @@ TEST_P(CpuHead, AJobDoesNotDependOnTheOthers) {
   }
 }
 
-TEST_P(CpuHead, RowsThatAreNotFiniteFailAlone) {
+TEST_P(CpuHead, OnlyNonFiniteRowsFail) {
   const float bad[] = {std::nanf(""), INFINITY, -INFINITY};
   for (const float value : bad) {
     auto inputs = inputs_;

@@ -1,5 +1,5 @@
-// Products, packing and the simple row operations of the CPU back end: against the reference at
-// odd sizes, and bit for bit independent of the other rows and of the number of threads.
+// Tests GEMMs, weight packing and the row operations of the CPU back end against the reference at
+// odd sizes. The bits of a row must not depend on the other rows or on the number of threads.
 #include "backend/cpu/kernels.h"
 #include "base/error.h"
 #include "cpu_support.h"
@@ -37,7 +37,7 @@ TEST_P(CpuProducts, MatchTheReferenceAtOddSizes) {
   }
 }
 
-// What bf16 does not hold is rounded to the nearest, even where in doubt.
+// Inputs that bf16 cannot represent are rounded to nearest, ties to even.
 TEST_P(CpuProducts, RoundTheirInputsToTheNearest) {
   const auto ops = fast(), reference = make_reference_ops();
   Numbers numbers(3);
@@ -57,7 +57,7 @@ TEST_P(CpuProducts, RoundTheirInputsToTheNearest) {
   expect_near(get(got), get(expected), 2e-5, "matmul");
 }
 
-TEST_P(CpuProducts, WriteNothingBesideTheirColumns) {
+TEST_P(CpuProducts, WriteOnlyTheirColumns) {
   const auto ops = fast();
   Numbers numbers(2);
   const int rows = 14, in = 40, out = 45, wide = 80;
@@ -80,7 +80,7 @@ TEST_P(CpuProducts, RowsDoNotDependOnTheBatch) {
   Numbers numbers(3);
   const int rows = 41, in = 333, out = 130;
   auto inputs = numbers.many(rows * in);
-  for (float& x : inputs) x *= 1.2345f;  // not held by bf16
+  for (float& x : inputs) x *= 1.2345f;  // not representable in bf16
   const auto weights = numbers.many(out * in);
   std::vector<float> expected;
   for (const int threads : {1, 2, 3}) {
@@ -104,8 +104,8 @@ TEST_P(CpuProducts, RowsDoNotDependOnTheBatch) {
   }
 }
 
-// So many and so long that the inputs of all rows do not stay in a cache.
-TEST_P(CpuProducts, ManyLongRowsAreSummedAsOneIs) {
+// Enough rows of enough inputs that they do not fit in the cache.
+TEST_P(CpuProducts, ManyLongRowsGiveTheBitsOfEachRowAlone) {
   Numbers numbers(7);
   const int rows = 567, in = 3500, out = 75;
   auto inputs = numbers.many(std::size_t(rows) * in);
@@ -139,7 +139,7 @@ TEST_P(CpuProducts, ManyLongRowsAreSummedAsOneIs) {
   }
 }
 
-TEST_P(CpuProducts, GatedProductsAreTheirParts) {
+TEST_P(CpuProducts, GatedProductsEqualTheirParts) {
   Numbers numbers(8);
   const auto ops = fast(3);
   for (const int inner : {160, 75}) {
@@ -171,7 +171,7 @@ TEST_P(CpuProducts, PackEveryFloatTypeAndStackParts) {
     const auto packed = ops->pack(parts);
     EXPECT_EQ(packed->out, 42);
     EXPECT_EQ(packed->in, in);
-    // Rows of a table that is tied to the head come back as they went in.
+    // Rows of an embedding table that is tied to the head are returned unchanged.
     TestBatch batch;
     batch.add(0, 3, {});
     batch.ids = {0, 36, 40};
@@ -187,7 +187,7 @@ TEST_P(CpuProducts, PackEveryFloatTypeAndStackParts) {
   }
 }
 
-TEST_P(CpuProducts, ANanInOneRowStaysThere) {
+TEST_P(CpuProducts, ANanStaysInItsRow) {
   const auto ops = fast();
   Numbers numbers(5);
   const int rows = 5, in = 64, out = 40;

@@ -1,5 +1,5 @@
-// Attention of the CPU back end: against the reference at odd shapes, and
-// bit for bit the same by prefill, by single tokens and by any cut between.
+// Tests attention of the CPU back end against the reference at odd shapes. Results must be bitwise
+// equal for prefill, single tokens and any split in between.
 #include "cpu_support.h"
 
 namespace counterbeam {
@@ -18,7 +18,7 @@ constexpr AttentionCase kAttentionCases[] = {
     {1, 7, 64, 290, 0}, {1, 20, 32, 150, 0}, {1, 2, 48, 300, 70},
 };
 
-// The outputs [tokens, heads * width] of a sequence whose rows are cut at `cuts`.
+// The outputs [tokens, heads * width] of a sequence that is split into steps at `cuts`.
 std::vector<float> attend(Ops& ops, const AttentionCase& shape, const std::vector<int>& cuts,
                           bool poisoned) {
   const int heads = shape.kv_heads * shape.group, kv_width = shape.kv_heads * shape.width;
@@ -69,13 +69,13 @@ TEST_P(CpuSequences, AttentionMatchesTheReference) {
   const auto ops = fast(), reference = make_reference_ops();
   for (const AttentionCase& shape : kAttentionCases) {
     const auto all = cuts_every(shape.tokens, shape.tokens);
-    // In bf16 the softmax weights are rounded as well.
+    // In bf16 the softmax weights are rounded too.
     expect_near(attend(*ops, shape, all, true), attend(*reference, shape, all, false),
                 bf16() ? 4e-3 : 4e-6, "width " + std::to_string(shape.width));
   }
 }
 
-TEST_P(CpuSequences, AttentionDoesNotDependOnTheCut) {
+TEST_P(CpuSequences, AttentionDoesNotDependOnTheStepSize) {
   for (const AttentionCase& shape : kAttentionCases) {
     const auto expected = attend(*fast(1), shape, cuts_every(shape.tokens, shape.tokens), false);
     for (const int step : {1, 7, 32, 33}) {

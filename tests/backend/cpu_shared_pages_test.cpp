@@ -1,5 +1,6 @@
-// Attention over sequences that begin with the same pages: bit for bit what each gives alone,
-// however they are mixed, and whatever stands in pages and tokens that it does not see.
+// Tests attention over sequences that share their first pages: the results are bitwise those of
+// each sequence alone, however they are batched and whatever is in pages and tokens that it does
+// not attend to.
 #include "backend/cpu/attention_plan.h"
 #include "cpu_support.h"
 
@@ -36,7 +37,7 @@ struct Line {
   int position, rows;
 };
 
-// Sequences that part from earlier ones after any number of pages, also within their last one.
+// Sequences that diverge from earlier ones after any number of pages, also within their last page.
 std::vector<Line> random_lines(Dice& dice, int& pages) {
   std::vector<Line> lines;
   const int count = 1 + dice.below(14), longest = 1 + dice.below(11);
@@ -56,7 +57,8 @@ std::vector<Line> random_lines(Dice& dice, int& pages) {
   return lines;
 }
 
-// Numbers for every token of every page; NaN behind the tokens of a page that one sequence has.
+// Numbers for every token of every page; NaN after the last token of a page that only one sequence
+// has.
 std::unique_ptr<KvStore> filled(Ops& ops, const Shape& shape, const std::vector<Line>& lines,
                                 int pages) {
   std::vector<int> tokens(std::size_t(pages), 0);
@@ -85,7 +87,7 @@ std::unique_ptr<KvStore> filled(Ops& ops, const Shape& shape, const std::vector<
   return store;
 }
 
-// The outputs of `lines`, each with the queries that belong to it.
+// The outputs of `lines`, each with its own queries.
 std::vector<std::vector<float>> attend(Ops& ops, const Shape& shape, const KvStore& store,
                                        const std::vector<Line>& lines,
                                        const std::vector<int>& which) {
@@ -111,7 +113,7 @@ std::vector<std::vector<float>> attend(Ops& ops, const Shape& shape, const KvSto
   return results;
 }
 
-TEST_P(CpuSharedPages, ARowDoesNotDependOnThoseItSharesPagesWith) {
+TEST_P(CpuSharedPages, ARowDoesNotDependOnRowsThatShareItsPages) {
   Dice dice(21);
   for (int round = 0; round < 40; ++round) {
     const Shape shape{1 + dice.below(2), dice.one_of({1, 2, 3, 5, 7, 13, 16, 20}),
@@ -136,7 +138,7 @@ TEST_P(CpuSharedPages, ARowDoesNotDependOnThoseItSharesPagesWith) {
   }
 }
 
-// Beams forked from one sequence, one of them with NaN in a page of its own.
+// Beams forked from one sequence, one of which has NaN in its own page.
 TEST_P(CpuSharedPages, NaNStaysWithItsSequence) {
   const Shape shape{1, 7, 64, 0};
   std::vector<Line> lines;
@@ -183,40 +185,40 @@ class Plans : public ::testing::Test {
   TestBatch batch_;
 };
 
-TEST_F(Plans, RowsThatShareThePagesOfASequenceGoTogether) {
+TEST_F(Plans, RowsThatSharePagesAreGrouped) {
   for (const int own : {10, 11, 12}) {
     add({0, 1, 2, own}, 100);
     add({5, 6, 7, own + 10}, 100);
   }
   EXPECT_EQ(plan({32, 99, 7, 0}), "0 2 4 / 3; 1 3 5 / 3; ");
-  EXPECT_EQ(plan({32, 2, 7, 0}), "0 2 / 3; 4 / 3; 1 3 / 3; 5 / 3; ");  // enough jobs for threads
+  EXPECT_EQ(plan({32, 2, 7, 0}), "0 2 / 3; 4 / 3; 1 3 / 3; 5 / 3; ");  // two sequences per job
   EXPECT_EQ(plan({32, 99, 16, 0}), "0 2 / 3; 4 / 3; 1 3 / 3; 5 / 3; ");
   EXPECT_EQ(plan({32, 99, 17, 0}), "0 / 3; 2 / 3; 4 / 3; 1 / 3; 3 / 3; 5 / 3; ");
   EXPECT_EQ(plan({1, 99, 7, 0}), "0 / 3; 2 / 3; 4 / 3; 1 / 3; 3 / 3; 5 / 3; ");
 }
 
-TEST_F(Plans, APageThatIsNotSeenToItsEndIsNotShared) {
+TEST_F(Plans, APartlyVisiblePageIsNotShared) {
   add({0, 1, 2}, 70);
   add({0, 1, 2}, 94);
   add({0, 1, 2}, 95);
   EXPECT_EQ(plan({32, 99, 7, 0}), "0 1 2 / 2; ");
 }
 
-TEST_F(Plans, ASequenceThatSharesLittleGoesAlone) {
+TEST_F(Plans, ASequenceThatSharesLittleIsNotGrouped) {
   add({0, 1, 2, 3, 4, 5}, 190);
   add({0, 1, 2, 3, 4, 6}, 190);
   add({0, 7, 8, 9, 10, 11}, 190);
   EXPECT_EQ(plan({32, 99, 7, 0}), "0 1 / 5; 2 / 5; ");
 }
 
-TEST_F(Plans, WindowsThatBeginElsewhereKeepRowsApart) {
+TEST_F(Plans, RowsWithDifferentWindowStartsAreNotGrouped) {
   add({0, 1, 2, 3, 4, 5}, 190);
   add({0, 1, 2, 3, 4, 6}, 165);
   EXPECT_EQ(plan({32, 99, 7, 100}), "0 1 / 5; ");
   EXPECT_EQ(plan({32, 99, 7, 50}), "0 / 5; 1 / 5; ");
 }
 
-TEST_F(Plans, SeveralTokensOfASequenceAreCutIntoRuns) {
+TEST_F(Plans, SeveralTokensOfASequenceAreSplitIntoRuns) {
   add({0, 1, 2}, 60, 10);
   add({0, 1, 3}, 64, 1);
   EXPECT_EQ(plan({32, 99, 7, 0}), "0 / 1; 4 / 2; 8 / 2; 10 / 2; ");

@@ -1,5 +1,5 @@
-// What the tests of the CPU back end share: every path this machine can run, random matrices, and
-// a batch whose memory stays put.
+// Support for the tests of the CPU back end: every path that this machine supports, random
+// matrices, and a batch that owns its memory.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,12 +34,12 @@ inline std::vector<Path> all_paths() {
   return paths;
 }
 
-// One fast back end beside the reference. A path the machine lacks is skipped.
+// A fast back end and the reference. Paths that the machine does not support are skipped.
 class CpuPaths : public ::testing::TestWithParam<Path> {
  protected:
   void SetUp() override {
     if (!runs_here(GetParam().isa))
-      GTEST_SKIP() << "this machine cannot run " << name_of(GetParam().isa);
+      GTEST_SKIP() << "this machine does not support " << name_of(GetParam().isa);
   }
   std::unique_ptr<Ops> fast(int threads = 2) const {
     return make_cpu_ops(GetParam().precision, threads, std::string(name_of(GetParam().isa)));
@@ -53,7 +53,7 @@ inline std::string path_name(const ::testing::TestParamInfo<Path>& info) {
   return name + (info.param.precision == Precision::F32 ? "_f32" : "_bf16");
 }
 
-// Numbers in (-1, 1) that bf16 holds exactly, so that rounding inputs changes nothing.
+// Numbers in (-1, 1) that bf16 represents exactly, so that rounding inputs changes nothing.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t seed) : key_{.seed = seed} {}
@@ -107,7 +107,7 @@ inline std::unique_ptr<Vector> upload(Ops& ops, const std::vector<float>& values
   return ops.upload(parts);
 }
 
-// |a - b| <= tolerance * (1 + |b|), element by element.
+// Checks |a - b| <= tolerance * (1 + |b|) for every element.
 inline void expect_near(const std::vector<float>& a, const std::vector<float>& b, double tolerance,
                         const std::string& what) {
   ASSERT_EQ(a.size(), b.size()) << what;
@@ -138,7 +138,7 @@ struct TestBatch {
   }
 };
 
-// Begins a batch of `rows` single-token sequences, for operations that do not look at it.
+// Begins a batch of `rows` single-token sequences, for operations that do not use it.
 inline void begin_rows(Ops& ops, int rows) {
   static thread_local TestBatch plain;
   plain = {};

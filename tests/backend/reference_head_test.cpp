@@ -1,4 +1,4 @@
-// What the head does with logits: log-probabilities, filters, ties, keyed draws.
+// Tests the head: log-probabilities, filters, ties, keyed draws.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ HeadResult draw(const std::vector<float>& logits, Sampling sampling, std::uint32
   return run_head_job(job, {logits, {}}, -1);
 }
 
-// How often each token comes in `count` draws.
+// How often each token occurs in `count` draws.
 std::map<TokenId, int> draws(const std::vector<float>& logits, Sampling sampling, int count) {
   std::map<TokenId, int> seen;
   for (int i = 0; i < count; ++i) ++seen[draw(logits, sampling, static_cast<unsigned>(i)).token];
@@ -45,7 +45,7 @@ TEST(Head, LargeLogitsDoNotOverflow) {
   EXPECT_TRUE(std::isinf(result.logprob) || result.logprob < -1e38f);
 }
 
-TEST(Head, TemperatureZeroTakesTheLowestIdOfTheLikeliest) {
+TEST(Head, TemperatureZeroTakesTheMostLikelyTokenWithTheLowestId) {
   EXPECT_EQ(draw({1, 5, 5, 0}, {.temperature = 0}).token, 1);
   EXPECT_EQ(draw({1, 5, 5, 7}, {.temperature = 0}, 0, 3).token, 1);
   EXPECT_FLOAT_EQ(draw({0, 0}, {.temperature = 0}).logprob, std::log(0.5f));
@@ -83,20 +83,20 @@ TEST(Head, TopPKeepsTheSmallestSetThatReachesTheMass) {
   EXPECT_EQ(draws(logits, {.top_p = 0.8f}, 2000).size(), 3u);
   EXPECT_EQ(draws(logits, {.top_p = 1.0f}, 2000).size(), 4u);
   EXPECT_EQ(draws(logits, {.top_p = 1e-6f}, 100).size(), 1u);
-  // Among equals the lowest ids.
+  // Ties are broken by the lowest ids.
   const auto equal = draws({0, 0, 0, 0}, {.top_p = 0.5f}, 1000);
   EXPECT_EQ(equal.size(), 2u);
   EXPECT_TRUE(equal.contains(0) && equal.contains(1));
 }
 
-TEST(Head, TopPSeesWhatTopKLeft) {
+TEST(Head, TopPAppliesAfterTopK) {
   const std::vector<float> logits = {std::log(0.4f), std::log(0.3f), std::log(0.2f),
                                      std::log(0.1f)};
-  // Of the two kept, 4/7 and 3/7: a mass of 0.55 is reached by the first alone.
+  // The two that are kept have 4/7 and 3/7, so the first alone reaches a mass of 0.55.
   EXPECT_EQ(draws(logits, {.top_p = 0.55f, .top_k = 2}, 500).size(), 1u);
 }
 
-TEST(Head, ANucleusOfManyTokensIsFoundToo) {
+TEST(Head, TopPCanKeepManyTokens) {
   const std::vector<float> flat(5000, 0.0f);
   for (unsigned i = 0; i < 200; ++i) EXPECT_LT(draw(flat, {.top_p = 0.5f}, i).token, 2500);
 }

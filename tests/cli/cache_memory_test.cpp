@@ -1,4 +1,4 @@
-// --cache-memory as a user gives it.
+// Tests the option --cache-memory.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -13,7 +13,7 @@ constexpr const char* kBench =
     " bench --rows 2 --context 40 --tokens 4 --prefill 8 --beams 2 --block 4 "
     "--rounds 1 --json";
 
-TEST(CacheMemory, EveryUnitIsTaken) {
+TEST(CacheMemory, AcceptsEveryUnit) {
   for (const char* size : {"20000000", "20000K", "20M", "1G"}) {
     const auto result = run_counterbeam(std::string("--cache-memory ") + size + kBench);
     EXPECT_EQ(result.code, 0) << size << ": " << result.err;
@@ -21,7 +21,7 @@ TEST(CacheMemory, EveryUnitIsTaken) {
   }
 }
 
-TEST(CacheMemory, WhatIsNoSizeIsRefusedByName) {
+TEST(CacheMemory, RejectsOtherTexts) {
   for (const char* size : {"''", "x", "0", "-1", "1.5G", "8GB", "G", "9000000T", "'8 G'"}) {
     const auto result = run_counterbeam(std::string("--cache-memory=") + size + kBench);
     EXPECT_EQ(result.code, 2) << size;

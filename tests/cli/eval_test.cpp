@@ -1,5 +1,5 @@
-// eval, merge and reproduce as a user calls them, on the shipped model: whatever is killed,
-// resumed, sharded or run with other threads, samples.jsonl ends the same byte by byte.
+// Tests the commands eval, merge and reproduce on the shipped model: samples.jsonl is the same byte
+// for byte after kills, resumes, sharding and with any number of threads.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ std::string samples_of(const fs::path& out) {
   return read_file(out / "samples.jsonl");
 }
 
-// The result of an undisturbed run, made once.
+// The result of an uninterrupted run, computed once.
 const std::string& whole_run() {
   static const std::string kSamples = [] {
     const TemporaryFolder folder;
@@ -53,7 +53,7 @@ const std::string& whole_run() {
   return kSamples;
 }
 
-// Starts the program, and kills it once `now()` says so unless it ended before.
+// Starts the program and kills it when now() returns true, unless it has ended before.
 template <typename Now>
 bool killed_when(const std::string& arguments, const Now& now) {
   const pid_t child = fork();
@@ -81,14 +81,15 @@ std::size_t bytes_of(const fs::path& file) {
   return none ? 0 : bytes;
 }
 
-TEST(Eval, FiftyKillsAtRandomMomentsLoseAndDoubleNothing) {
+TEST(Eval, FiftyKillsAtRandomTimesLoseOrDuplicateNoSample) {
   ASSERT_EQ(std::count(whole_run().begin(), whole_run().end(), '\n'), 16);
   const TemporaryFolder folder;
   std::mt19937 random(20260101);
-  int kills = 0, runs = 0, within = 0;  // within: kills that left a run half done
+  int kills = 0, runs = 0, within = 0;  // within: kills that interrupted a run
   for (fs::path out; kills < 50; ++runs) {
     if (out.empty()) out = folder.path() / fmt::format("run{}", runs);
-    // By the clock, anywhere; or as soon as there is more than before, however fast the machine is.
+    // Either after a random time, or as soon as the file grows, which does not depend on the
+    // machine's speed.
     using Clock = std::chrono::steady_clock;
     const auto end = Clock::now() + std::chrono::milliseconds(20 + random() % 380);
     const bool by_clock = runs % 2 == 0;
@@ -105,7 +106,7 @@ TEST(Eval, FiftyKillsAtRandomMomentsLoseAndDoubleNothing) {
       }
     } else {
       EXPECT_EQ(samples_of(out), whole_run());
-      out.clear();  // done: the next kills hit a fresh run
+      out.clear();  // finished: the next kills hit a new run
     }
     if (kills == 50 && !out.empty()) {
       const CommandResult last = run_counterbeam(eval_arguments(out, "--resume"));
@@ -116,10 +117,10 @@ TEST(Eval, FiftyKillsAtRandomMomentsLoseAndDoubleNothing) {
     }
   }
   RecordProperty("half_done", within);
-  EXPECT_GT(within, 0) << "the kills came too early or too late to mean anything";
+  EXPECT_GT(within, 0) << "no kill interrupted a run: all came too early or too late";
 }
 
-TEST(Eval, ThreadsConcurrencyAndShortMemoryDoNotMatter) {
+TEST(Eval, DoesNotDependOnThreadsConcurrencyAndMemory) {
   const TemporaryFolder folder;
   for (const char* how : {"--concurrency 1 --threads 1", "--concurrency 16 --threads 1",
                           "--concurrency 16 --threads 2", "--concurrency 16 --cache-memory 3M"}) {
@@ -174,7 +175,7 @@ TEST(Eval, MoreWorkIsAddedToAFinishedRun) {
   EXPECT_NE(other.err.find("run.json"), std::string::npos) << other.err;
 }
 
-TEST(Eval, ATornLineIsMended) {
+TEST(Eval, APartialLineIsReplaced) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
   ASSERT_EQ(run_counterbeam(eval_arguments(out, "--shard 0/4")).code, 0);
@@ -184,7 +185,7 @@ TEST(Eval, ATornLineIsMended) {
   EXPECT_EQ(samples_of(out), done);
 }
 
-TEST(Eval, AProblemThatCannotBeRunIsRecordedAndTheOthersGoOn) {
+TEST(Eval, AProblemThatCannotBeRunIsRecordedAndTheOthersContinue) {
   const TemporaryFolder folder;
   std::string endless;
   for (int i = 0; i < 20000; ++i) endless += "seven plus ";
@@ -206,10 +207,10 @@ TEST(Eval, AProblemThatCannotBeRunIsRecordedAndTheOthersGoOn) {
   EXPECT_NE(run.out.find("could not be run"), std::string::npos) << run.out;
 }
 
-TEST(Eval, CtrlCKeepsWhatIsDone) {
+TEST(Eval, CtrlCKeepsFinishedSamples) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
-  // Far more than can be done in time; interrupted as soon as three samples are there.
+  // More work than can finish; interrupted as soon as there are three samples.
   const CommandResult run = run_command(fmt::format(
       "'" COUNTERBEAM_BINARY
       "' eval --device cpu --deterministic --task tiny-math --methods "
@@ -225,7 +226,7 @@ TEST(Eval, CtrlCKeepsWhatIsDone) {
   EXPECT_TRUE(samples_of(out).ends_with("\n"));
 }
 
-TEST(Eval, BadUsageIsRefusedBeforeAnythingIsDone) {
+TEST(Eval, BadUsageIsRejectedBeforeAnyWork) {
   const TemporaryFolder folder;
   const fs::path file = folder.write("test.jsonl", "{}");
   const std::vector<std::pair<std::string, std::string>> cases = {
@@ -245,8 +246,8 @@ TEST(Eval, BadUsageIsRefusedBeforeAnythingIsDone) {
   }
 }
 
-// Methods of best-of-n that differ in their contexts share their samples; each answer is the one
-// that the method finds alone.
+// Best-of-n methods that differ in their contexts share their samples; each answer is the one that
+// the method finds alone.
 TEST(Eval, SharedSamplesGiveWhatEachMethodGivesAlone) {
   const TemporaryFolder folder;
   const std::string base =
@@ -270,7 +271,7 @@ TEST(Eval, SharedSamplesGiveWhatEachMethodGivesAlone) {
     for (const Sample& sample : read_samples(alone / "samples.jsonl"))
       EXPECT_EQ(to_line(sample), lines[key_of(sample)]);
   }
-  // --traces runs every search by itself.
+  // --traces runs every search separately.
   const fs::path traced = folder.path() / "traced";
   ASSERT_EQ(run_counterbeam(base + methods[2] + " --traces --out '" + traced.string() + "'").code,
             0);

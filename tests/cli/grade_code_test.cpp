@@ -1,4 +1,4 @@
-// grade --task code as a user calls it: verdicts in the order of the lines, errors with the line.
+// Tests grade --task code: verdicts are in the order of the lines, errors name the line.
 #include <fmt/format.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,7 +44,7 @@ Json row(const std::string& answer, const std::string& test = "    assert candid
           {"pred", answer}};
 }
 
-TEST(GradeCode, VerdictsComeInTheOrderOfTheLines) {
+TEST(GradeCode, VerdictsAreInTheOrderOfTheLines) {
   CB_NEEDS_SANDBOX();
   const Outcome outcome = grade_code({
       row("```python\nimport time\ndef square(n):\n    time.sleep(0.3)\n    return n * n\n```"),

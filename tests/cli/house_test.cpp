@@ -1,5 +1,5 @@
-// The scripts of the house: the arrow check finds a forbidden include, and the package set-up
-// installs what is missing, once, with the right means.
+// Tests the repository's scripts: check_arrows finds a forbidden include, and setup installs
+// missing packages once, as root or with sudo.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -17,12 +17,12 @@ std::string tool(const std::string& name) {
   return "sh '" COUNTERBEAM_SOURCE_DIR "/tools/" + name + "' ";
 }
 
-TEST(CheckArrows, OurSourcesObey) {
+TEST(CheckArrows, AcceptsOurSources) {
   const auto result = run_command(tool("check_arrows"));
   EXPECT_EQ(result.code, 0) << result.out;
 }
 
-TEST(CheckArrows, FindsWhatIsForbidden) {
+TEST(CheckArrows, FindsForbiddenIncludes) {
   const TemporaryFolder folder;
   folder.write("base/a.h", "#include \"base/b.h\"\n#include <string>\n");
   folder.write("tensor/a.cpp", "#include \"tensor/a.h\"\n\n#include \"base/error.h\"\n");
@@ -44,7 +44,7 @@ TEST(CheckArrows, FindsWhatIsForbidden) {
             "utils/a.h:1: room \"utils\" has no arrow in tools/check_arrows\n");
 }
 
-// A machine of scripts that say what they were asked; `have` are the packages it has.
+// A PATH of scripts that record how they were called; `have` lists the installed packages.
 class SetupTest : public ::testing::Test {
  protected:
   void machine(const std::string& user, const std::string& have, bool sudo) {
@@ -81,7 +81,7 @@ class SetupTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(SetupTest, DoesNothingWhereNothingIsMissing) {
+TEST_F(SetupTest, DoesNothingIfNothingIsMissing) {
   machine("0", "cmake g++ python3", false);
   EXPECT_EQ(setup("build").code, 0);
   EXPECT_EQ(logged(), "");
@@ -95,13 +95,13 @@ TEST_F(SetupTest, RootInstallsWhatIsMissing) {
   EXPECT_EQ(result.out, "tools/setup: installing python3\n");
 }
 
-TEST_F(SetupTest, OthersUseSudo) {
+TEST_F(SetupTest, OtherUsersUseSudo) {
   machine("1000", "cmake g++", true);
   EXPECT_EQ(setup("build").code, 0);
   EXPECT_EQ(logged(), "sudo\napt-get update\nlast -q\nsudo\napt-get install\nlast python3\n");
 }
 
-TEST_F(SetupTest, SaysWhatToDoWithoutRights) {
+TEST_F(SetupTest, SaysWhatToDoWithoutSudo) {
   machine("1000", "cmake g++", false);
   const auto result = setup("build");
   EXPECT_EQ(result.code, 1);
@@ -111,7 +111,7 @@ TEST_F(SetupTest, SaysWhatToDoWithoutRights) {
   EXPECT_EQ(logged(), "");
 }
 
-TEST_F(SetupTest, RefusesUnknownGroups) {
+TEST_F(SetupTest, RejectsUnknownGroups) {
   machine("0", "cmake g++", false);
   EXPECT_EQ(setup("bild").code, 2);
 }

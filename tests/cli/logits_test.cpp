@@ -1,4 +1,4 @@
-// logits and score as a user calls them.
+// Tests the commands logits and score.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -23,7 +23,7 @@ std::vector<int> ints(const TensorView& view) {
   return values;
 }
 
-// What stands in a .npy file of floats: the header's text, then the numbers.
+// Reads a .npy file of floats: the text of the header, then the numbers.
 std::vector<float> numbers_of(const std::string& bytes, std::string* header) {
   std::uint16_t length = 0;
   std::memcpy(&length, bytes.data() + 8, sizeof length);
@@ -44,7 +44,7 @@ class LogitsTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(LogitsTest, AreThoseOfTransformers) {
+TEST_F(LogitsTest, AgreeWithTransformers) {
   for (const std::string model : {"tiny-dense", "tiny-hybrid"}) {
     const SafetensorsFile reference(kSource / "tests/fixtures/shipped_logits" /
                                     (model + ".safetensors"));
@@ -73,7 +73,7 @@ TEST_F(LogitsTest, AreThoseOfTransformers) {
   }
 }
 
-TEST_F(LogitsTest, WhatIsNotAListOfIdsIsNamed) {
+TEST_F(LogitsTest, RejectsFilesThatAreNotAListOfIds) {
   for (const auto& [ids, word] : {std::pair{"[]", "empty"},
                                   {"[1, 999999]", "999999"},
                                   {"[1, \"a\"]", "ids.json"},

@@ -1,4 +1,4 @@
-// render as a program calls it: every reference conversation, and lines that cannot be rendered.
+// Tests the command render: every reference conversation, and lines that cannot be rendered.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -73,7 +73,7 @@ TEST(Render, ABadLineGetsAnErrorAndTheNextIsRendered) {
   EXPECT_NE(rows[2]["error"].get<std::string>().find("line 3"), std::string::npos) << rows[2];
 }
 
-TEST(Render, PiecesSayWhoWroteThem) {
+TEST(Render, PiecesAreMarkedAsTrustedOrNot) {
   const TemporaryFolder folder;
   const auto file = folder.write("t.jinja", "<u>{{ messages[0].content }}{{ eos_token }}");
   const auto result =

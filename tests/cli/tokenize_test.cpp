@@ -1,4 +1,4 @@
-// tokenize as a program calls it: lines in, lines out, and a line that cannot be read.
+// Tests the command tokenize: one output line per input line, and lines that cannot be read.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -29,7 +29,7 @@ class TokenizeTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(TokenizeTest, OneLineOutForEachLineIn) {
+TEST_F(TokenizeTest, OneOutputLinePerInputLine) {
   const std::string lines =
       "{\"text\": \"abb<s>\"}\n\n{\"text\": \"\"}\n{\"text\": \"b\", \"x\": 1}\r\n";
   const auto plain = tokenize("--jsonl", lines);

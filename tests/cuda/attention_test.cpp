@@ -1,6 +1,6 @@
-// Attention on the device: against the reference at odd shapes, and bit for bit the same by
-// prefill, by single tokens, by any cut between, beside other sequences and padding, and under any
-// bound a step is launched with. Memory that nothing was stored in is NaN throughout.
+// Tests attention on the device against the reference at odd shapes. Results must be bitwise equal
+// for prefill, single tokens and any split in between, with other sequences and padding in the
+// batch, and with any context bound of the launch. Memory that was not written is NaN.
 #include <random>
 
 #include "cuda_support.h"
@@ -53,8 +53,8 @@ using Step = std::vector<Part>;
 
 struct Launch {
   int padding = 0;
-  int context_bound = 0;  // of the steps; 0: the longest context as it is
-  int offset = 0;         // of the first column of every matrix in its row
+  int context_bound = 0;  // of the steps; 0 for the actual longest context
+  int offset = 0;         // first column of every matrix within its row
 };
 
 std::vector<PageId> pages_of(const AttentionCase& shape, int sequence) {
@@ -64,7 +64,7 @@ std::vector<PageId> pages_of(const AttentionCase& shape, int sequence) {
   return pages;
 }
 
-// A matrix with `padding` rows of NaN below, whose first column is column `offset` of its rows.
+// A matrix that starts at column `offset` of its rows, with `padding` rows of NaN after it.
 class Slice {
  public:
   Slice(const std::vector<float>& values, int rows, int width, const Launch& how)
@@ -97,7 +97,7 @@ class Slice {
   DeviceMatrix whole_;
 };
 
-// Keys and values of `pages` pages, NaN.
+// Keys and values of `pages` pages, filled with NaN.
 struct Pool {
   Pool(KvShape shape, int pages)
       : keys(elements(shape, pages)),
@@ -121,7 +121,7 @@ std::vector<float> part_of(const std::vector<float>& all, int width, const Part&
   return {all.begin() + part.first * width, all.begin() + (part.first + part.rows) * width};
 }
 
-// Runs one step and puts what it gives into `results`, by sequence.
+// Runs one step and stores its outputs in `results`, by sequence.
 void run_step(const AttentionCase& shape, const std::vector<Tokens>& tokens, const Step& step,
               const Launch& how, const Pool& pool, std::vector<std::vector<float>>& results) {
   TestBatch rows;
@@ -206,7 +206,7 @@ std::vector<Step> random_cuts(int tokens, std::mt19937& random) {
 
 void expect_reference(const AttentionCase& shape, const Launch& how) {
   const Tokens tokens(shape, 7);
-  // Weights and results are rounded to bf16: two errors of 2^-9 of values below 1.
+  // Softmax weights and results are rounded to bf16: two errors of 2^-9 for values below 1.
   expect_near(attend(shape, {tokens}, cuts_every(shape.tokens, shape.tokens), how)[0],
               attend_reference(shape, tokens), 4e-3, shape.name());
 }
@@ -215,7 +215,7 @@ void expect_same_cuts(const AttentionCase& shape, const std::vector<int>& cuts) 
   const std::vector<Tokens> tokens{Tokens(shape, 7)};
   const auto expected = attend(shape, tokens, cuts_every(shape.tokens, shape.tokens));
   for (const int rows : cuts) {
-    // As it is; spread over blocks; with too many tiles for the workspace; unaligned.
+    // Plain; split over blocks; with too many tiles for the workspace; unaligned.
     for (const Launch& how : {Launch{}, Launch{3, 2000, 0}, Launch{2, 1 << 24, 0}, Launch{1, 0, 3}})
       EXPECT_TRUE(
           same_bits(attend(shape, tokens, cuts_every(shape.tokens, rows), how)[0], expected[0]))
@@ -227,7 +227,7 @@ TEST_F(CudaAttention, SmallCasesMatchTheReference) {
   for (const AttentionCase& shape : kSmallCases) expect_reference(shape, {});
 }
 
-TEST_F(CudaAttention, SmallCasesDoNotDependOnTheCut) {
+TEST_F(CudaAttention, SmallCasesDoNotDependOnTheStepSize) {
   for (const AttentionCase& shape : kSmallCases) expect_same_cuts(shape, {31});
 }
 
@@ -238,7 +238,7 @@ TEST_F(CudaAttention, MatchesTheReference) {
   }
 }
 
-TEST_F(CudaAttention, DoesNotDependOnTheCut) {
+TEST_F(CudaAttention, DoesNotDependOnTheStepSize) {
   for (const AttentionCase& shape : kCases) expect_same_cuts(shape, {32, 33});
 }
 
@@ -254,7 +254,7 @@ TEST_F(CudaAttention, TokenByTokenGivesTheSameBits) {
   }
 }
 
-// Three sequences, each at its own place, in the same steps.
+// Three sequences at different positions in the same steps.
 TEST_F(CudaAttention, OtherSequencesAndPaddingDoNotMatter) {
   std::mt19937 random(12);
   for (const AttentionCase& shape : kCases) {
@@ -279,8 +279,8 @@ TEST_F(CudaAttention, OtherSequencesAndPaddingDoNotMatter) {
   }
 }
 
-// More tiles than are merged at a time.
-TEST_F(CudaAttention, LongContextsDoNotDependOnTheCut) {
+// More tiles than are merged at once.
+TEST_F(CudaAttention, LongContextsDoNotDependOnTheStepSize) {
   for (const int window : {0, 2000}) {
     const AttentionCase shape{1, 2, 128, 2200, window};
     const std::vector<Tokens> tokens{{shape, 4}};
@@ -327,8 +327,8 @@ TEST_F(CudaAttention, ManySequencesShareACopiedPage) {
   }
 }
 
-// Beams of one sequence, each with last pages of its own, that read its older pages together; the
-// same beams with copies of all pages; and every beam in a step of its own.
+// Compares beams that share the older pages of one sequence, the same beams with copies of all
+// pages, and every beam in its own step.
 void expect_sharing_changes_nothing(const AttentionCase& shape) {
   const int beams = 6, rows = shape.group == 1 ? 2 : 1, start = shape.tokens - rows;
   const int each = shape.tokens / kPageTokens + 1;
@@ -396,7 +396,7 @@ TEST_F(CudaAttention, SharedPagesGiveTheSameBits) {
   }
 }
 
-// Tiles enough that every block takes several.
+// Enough tiles that every block processes several.
 TEST_F(CudaAttention, ManySharedPagesGiveTheSameBits) {
   for (const AttentionCase& shape : {AttentionCase{32, 1, 64, 900, 0},
                                      {32, 4, 128, 1000, 0},
@@ -405,7 +405,7 @@ TEST_F(CudaAttention, ManySharedPagesGiveTheSameBits) {
     expect_sharing_changes_nothing(shape);
 }
 
-// Small, so that tools which watch every access of shared memory end soon.
+// Small, because compute-sanitizer's racecheck is slow.
 TEST_F(CudaAttention, AFewSharedPages) {
   expect_sharing_changes_nothing({1, 7, 128, 140, 0});
 }

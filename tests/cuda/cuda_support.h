@@ -1,5 +1,5 @@
-// What the tests of the CUDA kernels share: memory on the device, bf16 matrices from and to floats,
-// and a batch as kernels see it. Tests are skipped where there is no device.
+// Support for the tests of the CUDA kernels: device memory, bf16 matrices from and to floats, and a
+// batch in the form of the kernels. Tests are skipped without a device.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -26,8 +26,8 @@ class CudaTest : public ::testing::Test {
   }
 };
 
-// An array on the device; filled with 0xff (NaN) where nothing is given. COUNTERBEAM_UNFILLED
-// leaves it as it comes, for tools that look for reads of what was never written.
+// An array on the device, filled with 0xff (NaN) if no values are given. With COUNTERBEAM_UNFILLED
+// it is left uninitialised, for compute-sanitizer's initcheck.
 template <typename T>
 class DeviceArray {
  public:
@@ -148,7 +148,7 @@ class DeviceTestBatch {
     }
     std::vector<int> ids, row_segment, row_position, pages;
     std::vector<cuda::DeviceSegment> segments;
-    static constexpr std::size_t kMostTiles = 80;  // of the longest context that tests ask for
+    static constexpr std::size_t kMostTiles = 80;  // of the longest context in the tests
     std::vector<cuda::SharedTile> tiles;
     std::vector<int> tile_count;
     int longest_segment = 0, longest_context = 0;

@@ -1,5 +1,6 @@
-// The convolution and the delta rule on the device: against the reference at odd shapes, and bit
-// for bit the same however a sequence is cut, whatever else is in the batch.
+// Tests the convolution and the delta rule on the device against the reference at odd shapes.
+// Results must be bitwise equal however a sequence is split into steps and whatever else is in the
+// batch.
 #include "cuda_support.h"
 
 namespace counterbeam {
@@ -9,7 +10,7 @@ using CudaDeltaNet = CudaTest;
 
 struct Case {
   StateShape shape;
-  int before;  // columns before those of q, k, v in the matrix they are a part of
+  int before;  // columns before q, k and v in their matrix
 };
 
 constexpr Case kCases[] = {
@@ -43,12 +44,12 @@ struct Inputs {
   std::vector<float> conv, a_log, dt_bias;
 };
 
-// What comes of one sequence: [token, channels] and [token, value heads * value dim].
+// The outputs of one sequence: [token, channels] and [token, value heads * value dim].
 struct Outputs {
   std::vector<float> convolved, remembered;
 };
 
-// The states of some sequences on the device, and batches run on them.
+// The states of some sequences on the device, and the batches that use them.
 class Device {
  public:
   Device(const Case& c, const Inputs& inputs)
@@ -153,7 +154,7 @@ class Device {
   std::vector<Outputs> outputs;
 };
 
-// What the reference makes of a sequence; the delta rule sees `convolved`, rounded as it was.
+// The reference outputs of a sequence; the delta rule gets the rounded `convolved`.
 Outputs reference(const Case& c, const Inputs& inputs, std::size_t sequence,
                   const std::vector<float>& convolved) {
   const auto ops = make_reference_ops();
@@ -186,7 +187,7 @@ TEST_F(CudaDeltaNet, MatchesTheReference) {
       for (std::size_t s = 0; s < 2; ++s) {
         const Outputs& got = device.outputs[s];
         const Outputs expected = reference(c, inputs, s, got.convolved);
-        // One rounding to bf16.
+        // Tolerance: one rounding to bf16.
         expect_near(got.convolved, expected.convolved, 4e-3, "convolution, " + name(c));
         expect_near(got.remembered, expected.remembered, 4e-3, "delta rule, " + name(c));
       }
@@ -208,7 +209,7 @@ TEST_F(CudaDeltaNet, KeepsTheLastInputs) {
   }
 }
 
-TEST_F(CudaDeltaNet, DoesNotDependOnTheCut) {
+TEST_F(CudaDeltaNet, DoesNotDependOnTheStepSize) {
   for (const Case& c : kCases) {
     const Inputs inputs(c.shape, 2, 45);
     Device whole(c, inputs);
@@ -226,8 +227,7 @@ TEST_F(CudaDeltaNet, DoesNotDependOnTheCut) {
   }
 }
 
-// Alone, among a few and among many sequences of other lengths: the launches differ, the bits do
-// not.
+// Alone, with a few and with many sequences of other lengths: the launches differ, the bits do not.
 TEST_F(CudaDeltaNet, DoesNotDependOnTheBatch) {
   for (const Case& c : kCases) {
     const Inputs one(c.shape, 1, 40);
@@ -251,8 +251,8 @@ TEST_F(CudaDeltaNet, DoesNotDependOnTheBatch) {
   }
 }
 
-// Few rows, many of one sequence, many of many.
-TEST_F(CudaDeltaNet, NormsWithinAreThoseApart) {
+// Few rows, many rows of one sequence, many rows of many sequences.
+TEST_F(CudaDeltaNet, FusedNormsEqualSeparateNorms) {
   for (const Case& c : kCases) {
     for (const auto& [sequences, tokens, step] :
          {std::tuple{3, 4, 1}, {1, 45, 45}, {40, 21, 21}, {40, 20, 9}}) {

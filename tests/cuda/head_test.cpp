@@ -1,5 +1,5 @@
-// The head on the device: the tokens and log-probabilities that backend/draw.h makes of the same
-// logits, whatever else is asked for in the launch.
+// Tests the head on the device: tokens and log-probabilities must equal those of backend/draw.h for
+// the same logits, whatever other jobs are in the launch.
 #include <algorithm>
 #include <numeric>
 
@@ -85,8 +85,8 @@ std::vector<HeadResult> run(const Logits& logits, const std::vector<HeadJob>& jo
   return results;
 }
 
-// How far the job's uniform number is from the part of [0, 1) that belongs to `token`; 2 where the
-// token may not be drawn at all. Unmixed jobs.
+// The distance of the job's uniform number from the part of [0, 1) that belongs to `token`; 2 if
+// the token must not be drawn. For jobs without a mixture.
 double distance(const HeadJob& job, std::span<const float> logits, TokenId token) {
   const int limit = job.vocab_limit > 0 ? job.vocab_limit : static_cast<int>(logits.size());
   std::vector<int> ids(static_cast<std::size_t>(limit));
@@ -127,7 +127,7 @@ void expect_as_drawn(const Logits& logits, const HeadJob& job, const HeadResult&
       ", vocabulary " + std::to_string(logits.vocab());
   ASSERT_TRUE(got.finite) << what;
   if (got.token != expected.token) {
-    // Two roundings of one distribution: the number lies on the edge between two tokens.
+    // The two results round differently: the number is at the boundary between two tokens.
     ASSERT_TRUE(job.mix.empty() && job.sampling.temperature > 0) << what;
     EXPECT_LE(distance(job, logits.row(job.row), got.token), 1e-6)
         << what << ": " << got.token << " for " << expected.token;
@@ -144,7 +144,7 @@ constexpr Sampling kSamplings[] = {
     {1.0f, 0.99f, 64}, {0.0f, 0.5f, 3},  {1e-3f, 0.9f, 40},
 };
 
-// `count` draws by every sampling above.
+// `count` draws with every sampling above.
 std::vector<HeadJob> draws(const Logits& logits, int count, bool filtered) {
   std::vector<HeadJob> jobs;
   for (std::uint32_t i = 0; i < std::uint32_t(count); ++i) {
@@ -161,7 +161,7 @@ std::vector<HeadJob> draws(const Logits& logits, int count, bool filtered) {
   return jobs;
 }
 
-TEST_F(CudaHead, DrawsAsThePlainCodeDoes) {
+TEST_F(CudaHead, DrawsLikeThePlainCode) {
   constexpr struct {
     int vocab, stride, count;
   } kSizes[] = {{3001, 3008, 90}, {1024, 1024, 30}, {37, 41, 12}, {1, 8, 2}, {5003, 5003, 30}};
@@ -182,8 +182,8 @@ TEST_F(CudaHead, DrawsFromAWholeVocabulary) {
   for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(logits, jobs[i], results[i]);
 }
 
-// Every way through the filter (few scores in a bin, ties down to the last digit, all of a bin, by
-// count and by mass) in few enough jobs that a tool which watches every access comes to an end.
+// Every path of the filter (few scores in a bin, ties to the last digit, all of a bin, by count and
+// by mass), in few jobs because racecheck is slow.
 TEST_F(CudaHead, AFewCutsThroughSmallRankings) {
   const Logits logits(6, 1100, 1100);
   std::vector<HeadJob> jobs;
@@ -201,7 +201,7 @@ TEST_F(CudaHead, AFewCutsThroughSmallRankings) {
   for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(logits, jobs[i], results[i]);
 }
 
-// Of likeliest tokens that are all alike, those with the lowest ids are kept: no more, no fewer.
+// Of equally likely tokens exactly those with the lowest ids are kept.
 TEST_F(CudaHead, CutsBetweenTies) {
   Logits logits(1, 2500, 2500);
   for (int id = 0; id < 2500; ++id) logits.at(0, id) = id % 50 == 7 ? 3.0f : -1.0f - float(id % 9);

@@ -1,6 +1,5 @@
-// Products: against plain sums at odd sizes, with every finish; and the same bits for a row
-// whatever rows are beside it, from the kernel that streams weights to the one that works tile by
-// tile.
+// Tests GEMMs against plain sums at odd sizes with every epilogue. The bits of a row must not
+// depend on the other rows, from the kernel that streams weights to the tiled one.
 #include "backend/cuda/products.h"
 
 #include "cuda_support.h"
@@ -14,7 +13,7 @@ struct Size {
   int rows, out, in;
 };
 
-// Weights, and what the products of a device share.
+// Weights, and the workspace that the GEMMs of a device share.
 class CudaProducts : public CudaTest {
  protected:
   void SetUp() override {
@@ -35,7 +34,7 @@ class CudaProducts : public CudaTest {
     DeviceArray<std::uint16_t> blocks;
     cuda::Weights weights;
   };
-  // In two parts, as a model's projections come.
+  // Packed from two parts, like the projections of a model.
   std::unique_ptr<Packed> pack(int out, int in, std::uint64_t seed) {
     Numbers numbers(seed);
     auto packed = std::unique_ptr<Packed>(
@@ -92,7 +91,7 @@ std::vector<float> plain_product(const std::vector<float>& x, const std::vector<
   return y;
 }
 
-// With every finish but the gated one.
+// With every epilogue except the gated one.
 void CudaProducts::expect_sums(const Size& size) {
   const std::string what = fmt::format("{} x {} x {}", size.rows, size.out, size.in);
   const auto packed = pack(size.out, size.in, 5);
@@ -110,8 +109,8 @@ void CudaProducts::expect_sums(const Size& size) {
   expect_near(run(*packed, rows, Finish::Add, bias, before), sums, 1.0 / 64, what + " added");
 }
 
-// Odd sizes, and every way a product is cut: tiles of all kinds, parts of a tile in a cluster,
-// tiles handed from worker to worker, and sums set aside.
+// Odd sizes, and every way to split a GEMM: all tile shapes, parts of a tile in a cluster, tiles
+// passed between workers, and partial sums in the workspace.
 constexpr Size kSizes[] = {{1, 1, 1},        {1, 64, 64},     {3, 300, 72},     {16, 256, 256},
                            {17, 65, 130},    {33, 512, 200},  {64, 1000, 320},  {70, 130, 1000},
                            {129, 96, 64},    {520, 320, 136}, {20, 17000, 130}, {150, 34000, 66},
@@ -121,7 +120,7 @@ TEST_F(CudaProducts, AreSumsOfProducts) {
   for (const Size& size : kSizes) expect_sums(size);
 }
 
-// Small, so that tools which watch every access of shared memory end soon.
+// Small, because compute-sanitizer's racecheck is slow.
 TEST_F(CudaProducts, PartsMeetInACluster) {
   for (const Size& size : {Size{1, 130, 512}, Size{48, 128, 1024}, Size{200, 256, 600}})
     expect_sums(size);
@@ -148,7 +147,7 @@ TEST_F(CudaProducts, GateTheSecondHalfByTheFirst) {
   }
 }
 
-TEST_F(CudaProducts, GiveARowTheSameBitsWhateverIsBesideIt) {
+TEST_F(CudaProducts, ARowDoesNotDependOnTheOtherRows) {
   for (const Size& size :
        {Size{3000, 1152, 896}, Size{700, 320, 4864}, Size{600, 9728, 192}, Size{520, 37888, 192}}) {
     const auto packed = pack(size.out, size.in, 21);

@@ -1,5 +1,6 @@
-// Rotation and storing on the device: against the reference, at positions up to 131,071, for slices
-// of wider matrices with any alignment; all in one launch gives the bits of three launches.
+// Tests RoPE and KV-cache writes on the device against the reference, at positions up to 131,071
+// and for slices of wider matrices with any alignment. One fused launch gives the bits of three
+// launches.
 #include "cuda_support.h"
 
 namespace counterbeam {
@@ -20,7 +21,7 @@ std::vector<float> frequencies(int half) {
   return all;
 }
 
-// Queries, keys and values side by side, with `before` columns of NaN in front.
+// Queries, keys and values side by side, after `before` columns of NaN.
 struct Fused {
   Fused(const RopeCase& shape, int row_count, int before, std::uint64_t seed)
       : rows(row_count),
@@ -38,7 +39,7 @@ struct Fused {
   DeviceMatrix matrix;
 };
 
-// Two sequences, one far out; their pages need not be there for a rotation.
+// Two sequences, one at a large position. RoPE does not use their pages.
 TestBatch far_rows(std::vector<PageId> near, std::vector<PageId> far) {
   TestBatch batch;
   batch.add(3, 5, std::move(near));
@@ -69,7 +70,7 @@ struct Pool {
   cuda::KvView view;
 };
 
-TEST_F(CudaRope, TurnsAndStoresAsTheReference) {
+TEST_F(CudaRope, RotatesAndStoresLikeTheReference) {
   for (const RopeCase& shape : kCases) {
     for (const int offset : {0, 3}) {
       const DeviceArray<float> inverse(frequencies(shape.half));
@@ -85,7 +86,7 @@ TEST_F(CudaRope, TurnsAndStoresAsTheReference) {
       cuda::rope_and_store(nullptr, fused.q(), fused.k(), fused.v(), shape.heads, rope, other.view,
                            1, batch.batch());
       auto expected = turned_by_reference(shape, fused, rope.scale);
-      // Rounded once: an error of 2^-9 of values below 2 scale.
+      // One rounding: an error of 2^-9 for values below 2 * scale.
       expect_near(fused.matrix.get(), expected, 4e-3, "width " + std::to_string(shape.width));
       EXPECT_EQ(fused.matrix.get(), apart.matrix.get());
       EXPECT_EQ(one.keys.get(), other.keys.get());

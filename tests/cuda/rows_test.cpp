@@ -1,4 +1,4 @@
-// Operations on rows against the reference, at widths and alignments that are not round.
+// Tests operations on rows against the reference at odd widths and alignments.
 #include "backend/cuda/products.h"
 #include "cuda_support.h"
 
@@ -32,8 +32,8 @@ TEST_F(CudaRows, NormsMatchTheReference) {
   }
 }
 
-// Many rows are normalised by another kernel than few.
-TEST_F(CudaRows, NormsDoNotDependOnTheRowsBeside) {
+// Many rows use another kernel than few.
+TEST_F(CudaRows, NormsDoNotDependOnTheOtherRows) {
   for (const int width : {520, 1000, 2048, 3584, 4096, 4104}) {
     constexpr int kRows = 300, kFew = 7;
     Numbers numbers(5);
@@ -118,7 +118,7 @@ TEST_F(CudaRows, HeadsAreSplitAndRowsPicked) {
   }
 }
 
-TEST_F(CudaRows, SplittingAndNormsInOneAreTheSame) {
+TEST_F(CudaRows, FusedSplitAndNormsGiveTheSameBits) {
   for (const auto& [heads, kv_heads, dim] :
        {std::tuple{8, 2, 256}, {3, 1, 64}, {2, 2, 5}, {2, 1, 600}}) {
     constexpr int kRows = 5;

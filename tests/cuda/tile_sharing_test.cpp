@@ -1,4 +1,4 @@
-// Which rows read which tiles: checked against a naive list, over random forks. Needs no device.
+// Checks which rows read which tiles against a naive list, over random forks. Needs no device.
 #include "backend/cuda/tile_sharing.h"
 
 #include <gtest/gtest.h>
@@ -28,8 +28,8 @@ struct Sequences {
   }
 };
 
-// Every row reads every tile up to its own position, once, from its own pages, beside rows that
-// have the same ones; what this step writes to is read by its own sequence alone.
+// Every row reads every tile up to its own position once, from its own pages, grouped with rows
+// that have the same pages. Pages that this step writes are read by their own sequence only.
 void expect_right(const Sequences& of) {
   std::map<std::pair<int, int>, int> reads;  // row, tile
   std::vector<int> segment_of(std::size_t(of.rows));
@@ -86,14 +86,14 @@ TEST(TileSharing, BeamsOfASurvivorReadItsTilesOnce) {
   EXPECT_EQ(of.shared().size(), 4u * 4 + 16);
 }
 
-TEST(TileSharing, NothingSharedIsATileEach) {
+TEST(TileSharing, WithoutSharingEveryRowHasItsOwnTiles) {
   Sequences of;
   for (int beam = 0; beam < 5; ++beam) of.add(130, 1, numbers(beam * 10, 5));
   expect_right(of);
   EXPECT_EQ(of.shared().size(), 5u * 3);
 }
 
-TEST(TileSharing, APromptOfAllIsCutIntoReaders) {
+TEST(TileSharing, ASharedPromptIsSplitAmongReaders) {
   Sequences of;
   for (int beam = 0; beam < 10; ++beam) of.add(64, 1, {1, 2, 10 + beam});
   expect_right(of);

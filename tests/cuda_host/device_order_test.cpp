@@ -1,5 +1,6 @@
-// The host's side of the CUDA back end on a device that does everything as late as it may: what a
-// step needs is there when it runs, whatever else the host has asked for meanwhile.
+// Tests the host side of the CUDA back end on a simulated device that runs everything as late as
+// allowed: the inputs of a step must be valid when it runs, whatever the host has queued in the
+// meantime.
 #include "engine/schedules.h"
 
 namespace counterbeam {

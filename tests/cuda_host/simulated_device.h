@@ -1,10 +1,10 @@
-// A GPU that computes on the host, as late as a real one may, so that the host's side of the CUDA
-// back end (uploads, graphs, copies, the order of all of them) is tested where there is no GPU.
+// A simulated GPU that computes on the host, as late as a real one may, to test the host side of
+// the CUDA back end (uploads, graphs, copies and their order) without a GPU.
 //
-// Streams are queues that run when somebody waits for them. Plain copies, which belong to another
-// stream and may be under way when their call has returned, run after that. Memory is full of NaN
-// when it is handed out and when it is given back. Kernels are plain loops, one row after the
-// other, so that a row's bits cannot depend on the rows beside it.
+// Streams are queues that run when the host waits for them. Copies without a stream, which may
+// still be running when their call returns, run after that. Memory is filled with NaN when it is
+// allocated and when it is freed. Kernels are plain loops over rows, so that the bits of a row
+// cannot depend on the other rows.
 #pragma once
 
 #include <cuda_runtime_api.h>

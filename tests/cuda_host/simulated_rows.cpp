@@ -1,4 +1,4 @@
-// Operations on rows and products (simulated_device.h).
+// Operations on rows, and GEMMs (simulated_device.h).
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -16,7 +16,7 @@ using testing::row_of;
 using testing::sigmoid;
 using testing::stored;
 
-// Where a weight lies; the order within a block is this file's own.
+// The index of a weight. The order within a block is private to this file.
 std::size_t place_of(int out, int in, int inputs) {
   const int block = out / kBlock * blocks_of(inputs) + in / kBlock;
   return std::size_t(block) * kBlockElements + std::size_t(out % kBlock * kBlock + in % kBlock);

@@ -1,4 +1,4 @@
-// The calls of the CUDA run time that the back end makes (simulated_device.h).
+// The functions of the CUDA runtime that the back end calls (simulated_device.h).
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -24,7 +24,7 @@ struct CUevent_st {};
 namespace {
 
 std::mutex g_mutex;
-std::map<const std::byte*, std::size_t> g_memory, g_pinned;  // that is handed out
+std::map<const std::byte*, std::size_t> g_memory, g_pinned;  // allocated
 std::vector<Work> g_plain_copies;
 
 void run(cudaStream_t stream) {
@@ -63,7 +63,7 @@ bool is_pinned(const void* data) {
   return at < after->first + after->second;
 }
 
-// Pinned memory is read when the copy runs, any other before the call returns.
+// Pinned memory is read when the copy runs, pageable memory before the call returns.
 Work copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
   if (kind != cudaMemcpyHostToDevice || is_pinned(from))
     return [=] { std::memcpy(to, from, bytes); };

@@ -1,4 +1,4 @@
-// Operations on sequences: rotation, pages, attention, recurrent layers (simulated_device.h).
+// Operations on sequences: RoPE, pages, attention, recurrent layers (simulated_device.h).
 #include <cmath>
 #include <map>
 #include <vector>
@@ -40,7 +40,7 @@ Bf16* head_at(Bf16* pool, const KvView& kv, int layer, int page, int head, int t
   return pool + (at * kPageTokens + std::size_t(token)) * std::size_t(kv.shape.head_dim);
 }
 
-// Which page a row reads a key from: by the list of tiles where there is one.
+// The page from which a row reads a key: from the tile list if there is one.
 class PagesOfRows {
  public:
   explicit PagesOfRows(const DeviceBatch& batch) : batch_(batch) {
@@ -220,7 +220,7 @@ void gated_delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, Mat
   gated_norm(stream, out, out, gate, weight, states.shape.value_dim, eps);
 }
 
-// From the last to the first: a real device has no order among them either.
+// In reverse order: on a real device the order is undefined.
 void copy_states(cudaStream_t stream, const StateView& states, const CopyList& copies) {
   enqueue(stream, [=] {
     const std::size_t floats = states.slot_floats();

@@ -1,4 +1,4 @@
-// What a single client sees of the local engine: numbers, sharing, limits, errors.
+// Tests the local engine with a single client: numbers, shared prefixes, limits, errors.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -74,7 +74,7 @@ TEST_P(EngineTest, CountsTheTokensItDraws) {
   EXPECT_EQ(e->tokens_drawn(), 0);
   Sequence sequence = open_one(*e, some_tokens(9, 3)), follower = open_one(*e, some_tokens(7, 4));
   score_one(*e, sequence, some_tokens(5, 1));
-  EXPECT_EQ(e->tokens_drawn(), 0);  // given, not drawn
+  EXPECT_EQ(e->tokens_drawn(), 0);  // scored, not drawn
   extend_one(*e, {.sequence = &sequence, .followers = {&follower}, .max_tokens = 11, .key = {}});
   EXPECT_EQ(e->tokens_drawn(), 11);  // followers draw nothing
 }
@@ -91,7 +91,7 @@ TEST_P(EngineTest, ShowsDrawnTokensWhileTheCallRuns) {
   while (e->tokens_drawn() < 20) std::this_thread::yield();
   stop.cancel();
   client.join();
-  EXPECT_GE(e->tokens_drawn(), 20);  // never falls
+  EXPECT_GE(e->tokens_drawn(), 20);  // never decreases
 }
 
 TEST_P(EngineTest, CallsComposeLikeOneCall) {
@@ -113,7 +113,7 @@ TEST_P(EngineTest, CallsComposeLikeOneCall) {
   EXPECT_EQ(tokens, all.tokens);
 }
 
-TEST_P(EngineTest, EveryWayOfFollowingGivesTheSameNumbers) {
+TEST_P(EngineTest, EveryFollowerModeGivesTheSameNumbers) {
   std::vector<Extension> results;
   for (const FollowerMode mode :
        {FollowerMode::Lockstep, FollowerMode::Block, FollowerMode::Pieces, FollowerMode::Auto}) {
@@ -136,9 +136,9 @@ TEST_P(EngineTest, EveryWayOfFollowingGivesTheSameNumbers) {
   EXPECT_TRUE(same(results[0], results[3]));
 }
 
-// Four followers of 32 tokens are eight steps of 16 rows, where they do not read beside the draws.
-// The cache holds all sequences and a page more for each that draws.
-TEST_P(EngineTest, FollowersReadInPiecesWhileOthersDraw) {
+// Four followers of 32 tokens take eight steps of 16 rows unless they are scored together with the
+// draws. The cache has room for all sequences and one more page for each that draws.
+TEST_P(EngineTest, FollowersAreScoredInChunksWhileOthersDraw) {
   std::map<FollowerMode, std::int64_t> steps;
   std::map<FollowerMode, std::vector<Extension>> extensions;
   for (const FollowerMode mode : {FollowerMode::Block, FollowerMode::Pieces}) {
@@ -160,9 +160,9 @@ TEST_P(EngineTest, FollowersReadInPiecesWhileOthersDraw) {
     EXPECT_TRUE(same(extensions[FollowerMode::Block][i], extensions[FollowerMode::Pieces][i]));
 }
 
-// Riding along takes no steps of its own; scoring in a block takes one more. AVX2 has four rows for
-// the price of one.
-TEST_P(EngineTest, FollowersRideAlongWhileTheRowsOfAStepAreFew) {
+// Followers in lockstep take no steps of their own; scoring them as a block takes one more. With
+// AVX2 a step of four rows costs as much as a step of one.
+TEST_P(EngineTest, FollowersRunInLockstepWhileAStepHasFewRows) {
   const auto steps_of = [&](int requests) {
     auto e = engine({.isa = "avx2"});
     std::vector<std::vector<TokenId>> prompts;
@@ -183,8 +183,9 @@ TEST_P(EngineTest, FollowersRideAlongWhileTheRowsOfAStepAreFew) {
   EXPECT_EQ(steps_of(2), 13);
 }
 
-// The first call rides along until the second comes, and has one more step at its end then.
-TEST_P(EngineTest, FollowersStopRidingAlongWhenOthersCome) {
+// The followers of the first call run in lockstep until the second call starts; then the first call
+// needs one more step at its end.
+TEST_P(EngineTest, FollowersLeaveLockstepWhenAnotherCallStarts) {
   const auto run = [&](bool others) {
     auto e = engine({.isa = "avx2"});
     Opened opened = e->open(std::vector{some_tokens(30, 1), some_tokens(33, 2), some_tokens(5, 3)});
@@ -224,7 +225,7 @@ TEST_P(EngineTest, AStopTokenEndsTheRequestAndIsKept) {
   EXPECT_EQ(stopped.tokens, (std::vector<TokenId>(free.tokens.begin(), first + 1)));
 }
 
-TEST_P(EngineTest, WhatPromptsShareIsComputedOnce) {
+TEST_P(EngineTest, ASharedPrefixIsComputedOnce) {
   auto e = engine();
   const auto common = some_tokens(100, 1);
   std::vector<std::vector<TokenId>> prompts(3, common);
@@ -258,7 +259,7 @@ TEST_P(EngineTest, ASystemPromptIsKeptAcrossQuestions) {
     computed.push_back(e->open({&prompt, 1}).computed_tokens);
   }
   EXPECT_EQ(computed[0], 74);
-  EXPECT_EQ(computed[2], 10);  // recurrent layers learn at the second where the prompts part
+  EXPECT_EQ(computed[2], 10);  // recurrent layers see the divergence at the second prompt
   EXPECT_EQ(computed[3], 10);
 }
 
@@ -299,7 +300,7 @@ TEST_P(EngineTest, PaddingOfTheVocabularyIsNeverDrawn) {
   for (const TokenId token : drawn.tokens) EXPECT_LT(token, 10);
 }
 
-TEST_P(EngineTest, BadRequestsAreNamed) {
+TEST_P(EngineTest, BadRequestsAreErrors) {
   auto e = engine();
   const auto message = [](const auto& call) -> std::string {
     try {
@@ -338,7 +339,7 @@ TEST_P(EngineTest, BadRequestsAreNamed) {
   Sequence foreign = open_one(*other, {1});
   EXPECT_THAT(extend_with([&](auto& r) { r.sequence = &foreign; }),
               HasSubstr("belongs to another engine"));
-  // After all of that the engine works and the sequence is what it was.
+  // The engine still works and the sequence is unchanged.
   EXPECT_EQ(s.length(), 3);
   EXPECT_EQ(extend_one(*e, {.sequence = &s, .max_tokens = 4}).tokens.size(), 4u);
 }

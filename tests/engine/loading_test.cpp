@@ -1,5 +1,5 @@
-// Checkpoints as they come: whole, with a tensor missing, of another shape, or with numbers that
-// are none.
+// Tests loading of checkpoints: complete, with a missing tensor, with a tensor of another shape, or
+// with NaN.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -46,7 +46,8 @@ class LoadingTest : public ::testing::Test {
     throw std::runtime_error("no tensor " + name);
   }
 
-  // A head of its own, so that only sequences with a token in them see that token's embedding.
+  // Unties the head from the embedding, so that only sequences that contain a token use its
+  // embedding.
   void untie() {
     std::string text = kConfig;
     text.replace(text.find("\"tie_word_embeddings\": true"), 27, "\"tie_word_embeddings\": false");
@@ -108,12 +109,12 @@ TEST_F(LoadingTest, AMisshapenTensorIsNamedWithBothShapes) {
                         "asks for [8, 16]"));
 }
 
-TEST_F(LoadingTest, ATensorOfIntegersIsRefused) {
+TEST_F(LoadingTest, ATensorOfIntegersIsRejected) {
   tensor("model.norm.weight") = Tensor(DType::I32, {16});
   EXPECT_THAT(error_of_loading(), HasSubstr("model.norm.weight is I32"));
 }
 
-TEST_F(LoadingTest, TensorsWithoutUseAreListed) {
+TEST_F(LoadingTest, UnusedTensorsAreListed) {
   tensors_.emplace_back("model.layers.0.extra", Tensor(DType::F32, {2}));
   EXPECT_EQ(load()->unexpected_tensors(), std::vector<std::string>{"model.layers.0.extra"});
 }
@@ -125,7 +126,7 @@ TEST_F(LoadingTest, NaNInTheWeightsFailsTheRequestAndNotTheEngine) {
     Sequence sequence = open_one(*engine, {1, 2, 3});
     try {
       score_one(*engine, sequence, {4, 5});
-      FAIL() << "NaN went unnoticed";
+      FAIL() << "NaN was not detected";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::Failed);
       EXPECT_THAT(error.what(), HasSubstr("not finite"));
@@ -135,7 +136,7 @@ TEST_F(LoadingTest, NaNInTheWeightsFailsTheRequestAndNotTheEngine) {
   }
 }
 
-TEST_F(LoadingTest, ANaNFailsItsOwnCallAlone) {
+TEST_F(LoadingTest, ANaNFailsOnlyItsOwnCall) {
   untie();
   tensor("model.embed_tokens.weight").values<float>()[7 * 16] = NAN;
   const auto clean = some_tokens(70, 3, 7), tokens = some_tokens(40, 4, 7);
@@ -160,7 +161,7 @@ TEST_F(LoadingTest, ANaNFailsItsOwnCallAlone) {
   }
 }
 
-TEST_F(LoadingTest, WhatANaNLeftInThePagesHarmsNobody) {
+TEST_F(LoadingTest, ANaNInFreedPagesDoesNotAffectOthers) {
   untie();
   const auto clean = some_tokens(70, 3, 7), tokens = some_tokens(40, 4, 7);
   for (const char* isa : {"reference", ""}) {

@@ -1,5 +1,5 @@
-// Engines short of memory: what does not fit waits or is computed again, what can never fit is an
-// error, a long prompt does not hold up others, and everything is given back.
+// Tests engines with little memory: sequences that do not fit wait or are recomputed, a call that
+// can never fit is an error, a long prompt does not block others, and all memory is released.
 #include "engine/memory.h"
 
 #include <gmock/gmock.h>
@@ -26,7 +26,7 @@ class MemoryTest : public ::testing::TestWithParam<bool> {
 INSTANTIATE_TEST_SUITE_P(Models, MemoryTest, ::testing::Bool(),
                          [](const auto& model) { return model.param ? "recurrent" : "attention"; });
 
-// A small beam search: the tokens and scores it ends with.
+// A small beam search; returns its final tokens and scores.
 std::vector<float> search(Engine& engine, std::uint32_t question) {
   std::vector<std::vector<TokenId>> prompts = {some_tokens(60, question), some_tokens(60, question),
                                                some_tokens(60, question)};
@@ -65,13 +65,13 @@ std::vector<float> search(Engine& engine, std::uint32_t question) {
   return seen;
 }
 
-TEST_P(MemoryTest, SearchesShareATenthOfWhatTheyNeed) {
+TEST_P(MemoryTest, SearchesRunInATenthOfTheirMemory) {
   std::vector<std::vector<float>> expected;
   {
     auto roomy = tiny_engine(config());
     for (std::uint32_t q = 0; q < 8; ++q) expected.push_back(search(*roomy, q));
   }
-  // Eight searches hold 12 sequences of up to 124 tokens each; this has room for a few.
+  // Eight searches have 12 sequences of up to 124 tokens each; this cache has room for a few.
   auto tight = tiny_engine(config(), {.cache_size = {14, 9}});
   std::atomic<int> wrong = 0;
   std::vector<std::thread> threads;
@@ -96,10 +96,10 @@ TEST_P(MemoryTest, IdleSequencesOfOthersDoNotBlock) {
   }
 }
 
-TEST_P(MemoryTest, WhatCanNeverFitIsAnError) {
+TEST_P(MemoryTest, ACallThatCanNeverFitIsAnError) {
   auto engine = tiny_engine(config(), {.cache_size = {3, 2}});
   EXPECT_EQ(engine->info().max_length, 96);
-  // Each of these fits alone, but a mixture needs all three at once.
+  // Each sequence fits alone, but a mixture needs all three at once.
   std::vector<Sequence> s;
   for (std::uint32_t i = 0; i < 3; ++i) s.push_back(open_one(*engine, some_tokens(60, i)));
   try {
@@ -107,7 +107,7 @@ TEST_P(MemoryTest, WhatCanNeverFitIsAnError) {
                          .followers = {&s[1], &s[2]},
                          .max_tokens = 5,
                          .mix = {1.0f, 1.0f, -1.0f}});
-    FAIL() << "three sequences of 60 tokens cannot be in three pages";
+    FAIL() << "three sequences of 60 tokens do not fit in three pages";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::Failed);
     EXPECT_THAT(error.what(), HasSubstr("do not fit into the cache of 3 pages"));
@@ -116,14 +116,14 @@ TEST_P(MemoryTest, WhatCanNeverFitIsAnError) {
   EXPECT_EQ(extend_one(*engine, {.sequence = &s[0], .max_tokens = 5}).tokens.size(), 5u);
 }
 
-TEST_P(MemoryTest, EverythingIsGivenBack) {
+TEST_P(MemoryTest, AllMemoryIsReleased) {
   auto engine = tiny_engine(config(), {.kept_prefixes = 0});
   search(*engine, 1);
   EXPECT_EQ(engine->memory().used, (CacheNeed{0, 0}));
   EXPECT_GT(engine->memory().peak.pages, 0);
 }
 
-TEST_P(MemoryTest, ALongPromptDoesNotHoldUpOthers) {
+TEST_P(MemoryTest, ALongPromptDoesNotBlockOthers) {
   ModelConfig wide = config();
   wide.max_positions = 3000;
   auto engine = tiny_engine(
@@ -143,8 +143,8 @@ TEST_P(MemoryTest, ALongPromptDoesNotHoldUpOthers) {
   const EngineCounters after = engine->counters();
   read = true;
   drawer.join();
-  // 8 rows at a time beside the draws, but for a few steps between two calls of the drawer; at 64
-  // rows it would be 13 steps.
+  // Chunks of 8 rows while the other call draws, except for a few steps between two of its calls;
+  // with chunks of 64 rows it would be 13 steps.
   const std::int64_t steps = after.steps - before.steps;
   EXPECT_GE(steps, 50);
   EXPECT_GE(after.rows - before.rows, 800 + steps / 2);

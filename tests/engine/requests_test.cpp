@@ -1,4 +1,4 @@
-// What a request asks for reaches the draw, and a cancelled one leaves no mark: on the reference
+// The settings of a request reach the draw, and a cancelled request has no effect: on the reference
 // and on the CPU back end in both precisions.
 #include <gtest/gtest.h>
 
@@ -30,7 +30,7 @@ std::vector<Place> places() {
   return all;
 }
 
-// Two prompts and what is drawn behind the first, with or without the second as a follower.
+// Two prompts and the tokens drawn after the first, with or without the second as a follower.
 class Requests {
  public:
   explicit Requests(const Place& place) : engine(tiny_engine(place.config, place.options)) {}
@@ -41,7 +41,7 @@ class Requests {
     if (follower) request.followers = {&other};
     return extend_one(*engine, request);
   }
-  // The likeliest tokens behind the prompt and the tokens drawn there.
+  // The most likely token after the prompt and after each of the drawn tokens.
   std::vector<TokenId> likeliest(const std::vector<TokenId>& drawn) const {
     std::vector<TokenId> all = prompt, best;
     all.insert(all.end(), drawn.begin(), drawn.end());
@@ -78,7 +78,7 @@ TEST(Requests, SamplingReachesTheDraw) {
   }
 }
 
-// All weight on the follower: what it would draw itself.
+// With all weight on the follower the draws are those of the follower.
 TEST(Requests, MixturesReachTheDraw) {
   for (const Place& place : places()) {
     const Requests requests(place);
@@ -89,7 +89,7 @@ TEST(Requests, MixturesReachTheDraw) {
     const Extension mixed = requests.draw({.key = {.seed = 6}, .mix = {0.0f, 1.0f}}, true);
     EXPECT_EQ(mixed.tokens, own.tokens);
     EXPECT_EQ(mixed.follower_logprobs[0], own.logprobs);
-    // Only what is likeliest for the sequence itself is plausible.
+    // Only the sequence's own most likely token is plausible.
     const Extension plausible =
         requests.draw({.key = {.seed = 6}, .mix = {0.0f, 1.0f}, .plausibility = 1.0f}, true);
     EXPECT_EQ(plausible.tokens, requests.likeliest(plausible.tokens));
@@ -106,7 +106,7 @@ TEST(Requests, AFollowerCanBeFullToo) {
   EXPECT_TRUE(extension.full);
 }
 
-// Cancelled in the middle, after more and more steps.
+// Cancelled after an increasing number of steps.
 TEST(Requests, ACancelledCallLeavesItsSequencesAsTheyWere) {
   for (Place place : places()) {
     for (int mode = 0; mode < 4; ++mode) {

@@ -1,5 +1,6 @@
-// Scripts of opens, extensions, scores, forks, drops and cancelled calls: run alone first, then in
-// random company on engines of every setting, with memory for a fraction of what they hold.
+// Random scripts of opens, extensions, scores, forks, drops and cancelled calls. They run alone
+// first, then concurrently on engines with all settings and with memory for a fraction of their
+// sequences.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,7 +15,7 @@
 
 namespace counterbeam::testing {
 
-// Everything a script saw, token ids and log-probabilities alike.
+// All results of a script, token ids and log-probabilities.
 using Trace = std::vector<float>;
 
 class Script {
@@ -51,7 +52,7 @@ class Script {
   int below(int n) { return static_cast<int>(random_() % static_cast<unsigned>(n)); }
 
   void open() {
-    // Few distinct beginnings, so that scripts share prefixes with each other.
+    // Few distinct prefixes, so that scripts share them.
     std::vector<std::vector<TokenId>> prompts(2 + static_cast<std::size_t>(below(2)));
     const auto common = some_tokens(1 + below(45), static_cast<std::uint32_t>(below(3)));
     for (auto& prompt : prompts) {
@@ -62,7 +63,7 @@ class Script {
     sequences_ = std::move(engine_.open(prompts).sequences);
   }
 
-  // Every sequence but the first takes part as a follower of the first, or draws for itself.
+  // Every sequence but the first is a follower of the first, or draws itself.
   std::vector<ExtendRequest> requests(bool mixed) {
     std::vector<ExtendRequest> out;
     ExtendRequest first{.sequence = &sequences_[0], .max_tokens = 1 + below(12)};
@@ -117,7 +118,7 @@ class Script {
         std::move(fork);
   }
 
-  // Leaves no mark, whether the cancellation comes in time or not.
+  // Has no effect, whether the cancellation is in time or not.
   void cancelled_call() {
     const auto asked = requests(false);
     std::vector<Sequence> forks;
@@ -147,7 +148,7 @@ class Script {
 
 struct Tally {
   int schedules = 0;
-  std::int64_t dropped = 0;  // caches dropped for want of memory
+  std::int64_t dropped = 0;  // caches evicted because memory was short
 };
 
 inline LocalOptions random_options(std::mt19937& random, int engine) {
@@ -162,7 +163,7 @@ inline LocalOptions random_options(std::mt19937& random, int engine) {
   return options;
 }
 
-// Every request gives the bits that it gave alone. `on` says where.
+// Checks that every request gives the same bits as alone. `on` selects the back end.
 inline Tally run_schedules(const ModelConfig& config, int engines, int rounds,
                            const LocalOptions& on) {
   constexpr std::uint32_t kScripts = 24;

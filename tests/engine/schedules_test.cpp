@@ -1,4 +1,5 @@
-// Whatever runs beside it, a request gives the same bits, a thousand times (schedules.h).
+// A request gives the same bits whatever runs concurrently, in a thousand random schedules
+// (schedules.h).
 #include "engine/schedules.h"
 
 #include "backend/cpu_support.h"
@@ -12,7 +13,7 @@ void run_a_thousand(const LocalOptions& on) {
   const Tally attention = run_schedules(tiny_attention(), 20, 25, on);
   const Tally recurrent = run_schedules(tiny_recurrent(), 20, 25, on);
   EXPECT_EQ(attention.schedules + recurrent.schedules, 1000);
-  // How often depends on how the threads meet; some 500 each in a usual run.
+  // Depends on thread timing; about 500 each in a typical run.
   EXPECT_GE(attention.dropped, 100);
   EXPECT_GE(recurrent.dropped, 100);
 }
@@ -21,7 +22,7 @@ TEST(Schedules, AThousandRandomOnesGiveTheSameBitsAsEachRequestAlone) {
   run_a_thousand({.threads = 1, .isa = "reference"});
 }
 
-TEST(Schedules, AThousandOnTheBackEndThatUsersGet) {
+TEST(Schedules, AThousandOnTheDefaultBackEnd) {
   const std::string isa(name_of(choose_isa("")));
   run_a_thousand({.precision = Precision::Bf16, .threads = 2, .isa = isa});
 }

@@ -1,5 +1,5 @@
-// Tiny models with random weights, one of attention and one with recurrent layers too: steps take
-// microseconds, and every engine path is the real one.
+// Tiny models with random weights, one with attention only and one with recurrent layers too. Steps
+// take microseconds, and the engine is the real one.
 #pragma once
 
 #include <memory>
@@ -70,7 +70,7 @@ inline std::vector<float> score_one(Engine& engine, Sequence& sequence,
   return std::move(engine.score({&request, 1})[0]);
 }
 
-// The parts of an extension that must not depend on anything but the request.
+// Compares the parts of an extension that depend only on the request.
 inline bool same(const Extension& a, const Extension& b) {
   return a.tokens == b.tokens && a.logprobs == b.logprobs && a.drawn_logprobs == b.drawn_logprobs &&
          a.follower_logprobs == b.follower_logprobs && a.stopped == b.stopped && a.full == b.full;

@@ -1,4 +1,4 @@
-// Malformed config.json and generation_config.json files, and the exact message each gets.
+// Malformed config.json and generation_config.json files, and the exact error message of each.
 #include <gtest/gtest.h>
 
 #include "model/config.h"
@@ -12,7 +12,7 @@ namespace {
 using testing::BadCase;
 using testing::TemporaryFolder;
 
-// A good Llama config with other members put in; a null takes one out.
+// A valid Llama config with changed members; null removes a member.
 std::string llama(const char* changes = "{}") {
   Json json = {{"model_type", "llama"},    {"hidden_size", 64},
                {"intermediate_size", 128}, {"num_hidden_layers", 2},

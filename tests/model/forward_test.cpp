@@ -1,6 +1,5 @@
-// Every architecture against a forward pass written down once more, in double, over whole sequences
-// with no cache, no pages and no batching: what the checkpoints beside the repository check,
-// without them.
+// Tests every architecture against an independent forward pass in double precision, over whole
+// sequences without cache, pages or batching. It needs no checkpoints from outside the repository.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -16,7 +15,7 @@ using Rows = std::vector<Row>;
 using testing::Logits;
 using testing::Runner;
 
-// Random weights that remember what they gave out.
+// Random weights that are recorded for the independent forward pass.
 class NotedWeights : public WeightSource {
  public:
   TensorView get(const std::string& name, const Shape& shape) override {
@@ -109,7 +108,7 @@ class Forward {
     return product(gate, "mlp.down_proj", c_.hidden, c_.mlp_bias);
   }
 
-  // One head of a projection, normed and rotated.
+  // One head of a projection, after norm and RoPE.
   Row head(const Row& row, int at, std::size_t position, const char* norm_name, bool rope) const {
     Row x(row.begin() + at, row.begin() + at + c_.head_dim);
     if (c_.qk_norm) x = norm(x, w_[prefix_ + norm_name], c_.zero_centred_norm);

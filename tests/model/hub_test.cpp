@@ -12,7 +12,7 @@ namespace {
 namespace fs = std::filesystem;
 using testing::TemporaryFolder;
 
-// Sets the variables of the lookup for one test and puts the old values back.
+// Sets the environment variables of the lookup for one test and restores them.
 class HubTest : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -69,7 +69,7 @@ TEST_F(HubTest, FollowsTheMainReference) {
                 "Qwen/Qwen2.5-7B");
 }
 
-TEST_F(HubTest, AFolderWins) {
+TEST_F(HubTest, AFolderTakesPrecedence) {
   home_.write("Qwen/Small/config.json", "{}");
   home_.write(".cache/huggingface/hub/models--Qwen--Small/snapshots/a/config.json", "{}");
   const fs::path before = fs::current_path();
@@ -78,7 +78,7 @@ TEST_F(HubTest, AFolderWins) {
   fs::current_path(before);
 }
 
-TEST_F(HubTest, TheShippedModelLiesBesideTheProgram) {
+TEST_F(HubTest, FindsTheShippedModelNextToTheProgram) {
   home_.write("models/tiny/config.json", "{}");
   home_.write("models/README.md", "");
   EXPECT_EQ(shipped_model(home_.path() / "build/release"), home_.path() / "models/tiny");

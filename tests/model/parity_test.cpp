@@ -1,5 +1,5 @@
-// Logits against transformers: every checkpoint of the shared folder, whichever way its sequences
-// are cut into batches. The ways must agree bit for bit with each other.
+// Compares logits with transformers for every checkpoint of the shared folder, with sequences split
+// into batches in several ways, which must agree bitwise.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -71,7 +71,7 @@ Runner load_runner(const fs::path& folder, std::unique_ptr<Ops> ops) {
   return runner;
 }
 
-// Whichever way a sequence is cut into batches, the same bits.
+// Checks that every way to split a sequence into batches gives the same bits.
 Logits same_by_every_way(Runner& runner, const Case& one) {
   const Logits whole = by_prefill(runner, one.ids);
   EXPECT_EQ(whole, by_pieces(runner, one.ids, {1})) << one.name << " token by token";
@@ -89,7 +89,8 @@ void expect_parity_of_folder(const fs::path& folder, std::unique_ptr<Ops> ops) {
   EXPECT_EQ(runner.cache().used(), (CacheNeed{0, 0}));
 }
 
-// Those beside the repository, and those of tools/parity_checkpoints.py where one says so.
+// The checkpoints next to the repository and, if COUNTERBEAM_PARITY is set, those of
+// tools/parity_checkpoints.py.
 std::vector<fs::path> parity_folders(bool with_others) {
   std::vector<fs::path> folders;
   const auto add = [&](const fs::path& parent) {
@@ -110,7 +111,7 @@ TEST(Parity, ReferenceOpsMatchTransformers) {
   }
 }
 
-// In bf16 throughout: weights, activations, keys and values.
+// All in bf16: weights, activations, keys and values.
 TEST(Parity, TheGpuMatchesTransformersWithinBf16) {
   CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
   if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
@@ -134,7 +135,7 @@ float bf16_ulp(float x) {
   return std::ldexp(1.0f, std::ilogb(x) - 7);
 }
 
-// The weights of a checkpoint rounded to bf16, so that what is left to compare is the arithmetic.
+// The weights of a checkpoint rounded to bf16, so that only the arithmetic is compared.
 class RoundedWeights : public WeightSource {
  public:
   explicit RoundedWeights(WeightSource& exact) : exact_(exact) {}
@@ -160,9 +161,9 @@ Runner load_rounded(const fs::path& folder, std::unique_ptr<Ops> ops) {
   return {std::move(ops), config, weights};
 }
 
-// The likeliest token may differ only where the reference's logits of the two are within three ulps
-// (0.047 at logits of 2 to 4): inputs of products and keys and values are rounded to bf16 too, and
-// rows of 64 numbers average little of that out.
+// The most likely token may differ only if the reference's logits of the two are within three ulps
+// (0.047 for logits of 2 to 4): inputs of GEMMs and keys and values are rounded to bf16 too, and
+// rows of 64 numbers average out little of that.
 void expect_bf16_close(const Logits& ours, const Logits& reference, const std::string& what) {
   double error = 0, power = 0;
   for (std::size_t r = 0; r < ours.size(); ++r) {
@@ -178,8 +179,8 @@ void expect_bf16_close(const Logits& ours, const Logits& reference, const std::s
   EXPECT_LE(error / power, 1e-3) << what;
 }
 
-// Float32 matches transformers; bf16 changes the likeliest token only near ties.
-TEST_P(CpuParity, HoldsWhicheverWaySequencesAreCut) {
+// Float32 matches transformers; bf16 changes the most likely token only near ties.
+TEST_P(CpuParity, HoldsForEveryBatching) {
   CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/parity");
   for (const fs::path& folder : parity_folders(!bf16())) {
     SCOPED_TRACE(folder.filename().string());

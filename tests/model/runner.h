@@ -1,5 +1,5 @@
-// Drives a model by hand: sequences are fed in pieces, alone or several in one batch, and the full
-// logits of every row come back. What the engine does, without the engine.
+// Runs a model without the engine: feeds sequences in pieces, alone or several in one batch, and
+// returns the full logits of every row.
 #pragma once
 
 #include <memory>
@@ -31,7 +31,7 @@ class Runner {
   Ops& ops() { return *ops_; }
   int vocab() const { return model_->config().vocab; }
 
-  // One batch. The logits of all rows of the first piece.
+  // Runs one batch. Returns the logits of all rows of the first piece.
   Logits feed(const std::vector<Piece>& pieces) {
     std::vector<TokenId> ids;
     std::vector<Segment> segments;
@@ -66,7 +66,8 @@ inline void append(Logits& all, Logits more) {
   for (auto& row : more) all.push_back(std::move(row));
 }
 
-// The ways to the same logits: how a sequence was cut into batches, and what was beside it.
+// Different ways to compute the same logits: how a sequence is split into batches, and what else is
+// in the batch.
 inline Logits by_prefill(Runner& runner, const std::vector<TokenId>& ids) {
   CachedSequence sequence = runner.start();
   return runner.feed({{&sequence, ids}});
@@ -86,7 +87,7 @@ inline Logits by_pieces(Runner& runner, const std::vector<TokenId>& ids,
   return all;
 }
 
-// Every piece is fed to a fork of the sequence, while the one forked from goes astray.
+// Feeds every piece to a fork of the sequence, and other tokens to the original.
 inline Logits by_forks(Runner& runner, const std::vector<TokenId>& ids) {
   CachedSequence sequence = runner.start();
   Logits all;
@@ -102,7 +103,7 @@ inline Logits by_forks(Runner& runner, const std::vector<TokenId>& ids) {
   return all;
 }
 
-// Other sequences before and behind it in the batch.
+// With other sequences before and after it in the batch.
 inline Logits in_company(Runner& runner, const std::vector<TokenId>& ids) {
   CachedSequence sequence = runner.start(), first = runner.start(), second = runner.start();
   Logits all;

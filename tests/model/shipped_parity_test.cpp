@@ -1,6 +1,6 @@
-// Logits of the shipped models against transformers (tools/train/make_fixture.py): a prompt and its
-// answer of each tiny task, at 36 places, on every instruction set that runs here; in bf16 the
-// logits alone, since there are ties.
+// Compares the logits of the shipped models with transformers (tools/train/make_fixture.py): a
+// prompt and its answer for each tiny task, at 36 positions, on every instruction set of this
+// machine. In bf16 only the logits are compared, since there are ties.
 #include <gtest/gtest.h>
 
 #include <algorithm>

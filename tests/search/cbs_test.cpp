@@ -23,13 +23,13 @@ SearchResult run(ToyEngine& engine, const Settings& settings, std::uint64_t seed
   return run_search({engine, prompts, seed, question, nullptr}, settings);
 }
 
-// The best score over every answer the toy can give: up to an end token, or at the horizon.
+// The best score over all answers of the toy model, which end at an end token or at the horizon.
 double exhaustive_best(const ToyModel& model, double steer, std::vector<TokenId>* best_tokens) {
   double best = -1e300;
   const auto visit = [&](std::span<const TokenId> tokens) {
     Sums sums;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
-      if (tokens[i] == kEnd && i + 1 < tokens.size()) return;  // went on after its end
+      if (tokens[i] == kEnd && i + 1 < tokens.size()) return;  // continues after its end
       const auto prefix = tokens.first(i);
       const auto v = static_cast<std::size_t>(tokens[i]);
       sums.base += std::log(model.probabilities(ToyContext::Base, prefix)[v]);
@@ -149,12 +149,12 @@ TEST(Cbs, ReportsBlocksAndAgreedPrefix) {
   run_search({engine, prompts, 1, 0, nullptr}, settings_of("cbs:block=2:beams=4:prune=4"), hooks);
   ASSERT_EQ(reports.size(), 3u);
   EXPECT_EQ(reports[0].alive, 1u);
-  EXPECT_EQ(reports[0].agreed.size(), 2u);  // one survivor agrees with itself
+  EXPECT_EQ(reports[0].agreed.size(), 2u);  // there is only one survivor
   EXPECT_EQ(reports[2].finished, 4u);
 }
 
 TEST(Lookahead, ManyRolloutsRankByTheExactFutureCorrection) {
-  // With an even split and one token per block, rank must approach s + log(zeta)/|a|.
+  // With an even split and one token per block, the rank must approach s + log(zeta)/|a|.
   const ToyModel model = ToyModel::random(3, 3, 11, 1.0);
   ToyEngine engine(model, {});
   const auto result =

@@ -1,4 +1,4 @@
-// Reranking shared samples gives what best-of-n gives alone.
+// Reranking shared samples gives the same answers as best-of-n alone.
 #include "search/rerank.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@ namespace counterbeam {
 namespace {
 
 TEST(Rerank, EqualsBestOfNAlone) {
-  int differing = 0;  // where contexts chose another answer than likelihood
+  int differing = 0;  // problems on which contexts choose another answer than likelihood
   for (std::uint64_t seed = 0; seed < 30; ++seed) {
     const ToyModel model = ToyModel::random(4, 6, seed, 1.5);
     ToyEngine engine(model, {0});

@@ -47,7 +47,7 @@ struct BadSetting {
   const char* message;
 };
 
-TEST(Settings, BadOnesNameTheSettingAndTheRange) {
+TEST(Settings, ErrorsNameTheSettingAndTheRange) {
   const BadSetting cases[] = {
       {"cbs:beams=0", "cbs:beams: 0 is out of range; allowed: 1 to 4096"},
       {"cbs:block=0", "cbs:block: 0 is out of range; allowed: 1 to 4096"},
@@ -76,7 +76,7 @@ TEST(Settings, BadOnesNameTheSettingAndTheRange) {
         << method << ": " << error_of(method);
 }
 
-TEST(Settings, JsonHoldsWhatTheMethodUses) {
+TEST(Settings, JsonHasTheSettingsThatTheMethodUses) {
   const Json json = to_json(parse_method("beam"));
   EXPECT_EQ(json["method"], "beam");
   EXPECT_EQ(json["beams"], 16);
@@ -102,7 +102,7 @@ TEST(Contexts, TenNamedPairsAndTheControl) {
   EXPECT_EQ(chosen_contexts(settings)->negative, "Bad:");
 }
 
-TEST(Contexts, JoinerOnlyWhereNeeded) {
+TEST(Contexts, JoinerOnlyIfNeeded) {
   EXPECT_EQ(with_context("What?", " ", "Good:"), "What? Good:");
   EXPECT_EQ(with_context("What?\n", " ", "Good:"), "What?\nGood:");
   EXPECT_EQ(with_context("What?", "\n\n", "Good:"), "What?\n\nGood:");

@@ -1,5 +1,6 @@
-// The search on the models that ship, on the CPU and where there is a GPU: log-probs agree with
-// plain logits, and an answer depends on its seed alone, not on threads or company.
+// Tests the search on the shipped models, on the CPU and on a GPU if there is one:
+// log-probabilities agree with plain logits, and an answer depends only on its seed, not on threads
+// or concurrent searches.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -42,7 +43,7 @@ SearchResult search(const LoadedModel& model, int number, const std::string& met
                     settings, hooks);
 }
 
-// The sum of log-probabilities of the answer after the prompt, from full rows of logits.
+// The sum of log-probabilities of the answer after the prompt, from full logits.
 double log_probability(LocalEngine& engine, std::vector<TokenId> prompt,
                        const std::vector<TokenId>& answer) {
   const std::size_t start = prompt.size();
@@ -94,7 +95,7 @@ TEST_P(ShippedModel, TraceAgreesWithLogits) {
   }
 }
 
-TEST_P(ShippedModel, SameSeedSameAnswerAloneAndInCompany) {
+TEST_P(ShippedModel, TheAnswerDependsOnlyOnTheSeed) {
   const std::string method = "cbs:beams=4:prune=2:block=12:max-tokens=36:steer=0.7";
   constexpr int kQuestions = 32;
   const LoadedModel alone = load_it(1);

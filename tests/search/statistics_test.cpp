@@ -1,4 +1,5 @@
-// Do the methods draw from the distributions they claim? Checked on toys small enough to enumerate.
+// Tests that the methods draw from the distributions that they claim, on toy models small enough to
+// enumerate.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -33,7 +34,7 @@ double chi_square(const std::vector<double>& observed, const std::vector<double>
   return sum;
 }
 
-// Upper 0.1 % point of chi-square, by Wilson and Hilferty.
+// The upper 0.1 % quantile of chi-square, by the Wilson-Hilferty approximation.
 double chi_square_limit(std::size_t freedom) {
   const double k = static_cast<double>(freedom);
   return k * std::pow(1 - 2 / (9 * k) + 3.09 * std::sqrt(2 / (9 * k)), 3);
@@ -63,7 +64,7 @@ TEST(Statistics, TokenContrastDrawsFromTheNaivePolicy) {
       frequencies(engine, model, parse_method("token-contrast:steer=0.7:block=2"), kDraws);
   const auto expected = ExactTheory(model, 0.7).truncated(1);
   EXPECT_LT(chi_square(seen, expected, kDraws), chi_square_limit(expected.size() - 1));
-  // The two are far enough apart that a draw from the model would not pass.
+  // The two differ enough that draws from the model would fail the test.
   EXPECT_GT(chi_square(ExactTheory(model, 0).target(), expected, kDraws),
             chi_square_limit(expected.size() - 1));
 }
@@ -108,7 +109,8 @@ TEST(Statistics, McmcPowerApproachesPToTheAlpha) {
 }
 
 TEST(Statistics, McmcPowerIsExactWhenLengthsDiffer) {
-  // Token 0 ends an answer, so proposals change the length and the choice of position matters.
+  // Token 0 ends an answer, so proposals change the length and the distribution of positions
+  // matters.
   const ToyModel model = ToyModel::random(2, 3, 22, 1.0);
   ToyEngine engine(model, {0});
   const Settings settings = parse_method("mcmc-power:steps=30:block=3:alpha=2");
@@ -191,7 +193,8 @@ TEST(BestOfN, RanksFullSamplesOnceByScore) {
     EXPECT_NEAR(answer.score, score(answer.sums, 0.7), 1e-12);
     EXPECT_LE(answer.score, result.answer().score);
   }
-  // Stored log-probs re-rank at other strengths: the same samples come without steering.
+  // Stored log-probabilities can be reranked at other strengths: without steering the samples are
+  // the same.
   const Prompts plain = engine.prompts(false);
   const auto unsteered =
       run_search({engine, plain, 5, 0, nullptr}, parse_method("best-of-n:block=2"));
