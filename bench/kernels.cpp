@@ -277,7 +277,7 @@ void bench_delta(Ops& ops, const Limits& limits) {
     }
     const double state = 16.0 * 128 * 128;
     const std::string what = fmt::format("{} x {} rows", sequences, rows);
-    const double bytes = sequences * state * 4 * ops.state_passes();
+    const double bytes = sequences * state * 4 * ops.costs().state_passes;
     line("delta net 16 x 128 x 128: " + what, time, bytes, all * state * 7, limits);
     line("causal_conv: " + what, conv_time, 0, 0, limits);
   }

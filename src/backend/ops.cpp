@@ -39,7 +39,7 @@ std::uint64_t touch_lines(const std::uint64_t* at, const std::uint64_t* end) {
 // Reads by all cores, the fastest of a few passes over far more than the caches hold.
 double Ops::memory_bandwidth() {
   constexpr std::size_t kWords = std::size_t{1} << 26;  // 512 MiB
-  const std::size_t threads = static_cast<std::size_t>(std::max(1, this->threads()));
+  const std::size_t threads = static_cast<std::size_t>(std::max(1, costs().threads));
   std::vector<std::uint64_t> buffer(kWords, 1), sums(threads);
   double best = 0;
   for (int pass = 0; pass < 5; ++pass) {
@@ -59,11 +59,22 @@ double Ops::memory_bandwidth() {
   return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0}) > 0 ? best : 0;
 }
 
-std::int64_t Ops::cache_bytes(std::int64_t wanted) const {
+std::int64_t StoreOps::page_bytes(const KvShape& shape) const {
+  return std::int64_t{2} * shape.layers * shape.heads * shape.head_dim * kPageTokens * 4;
+}
+
+std::int64_t StoreOps::state_bytes(const StateShape& shape) const {
+  const std::int64_t memory = std::int64_t{shape.value_heads} * shape.key_dim * shape.value_dim;
+  const std::int64_t kept_inputs = std::int64_t{shape.conv_width - 1} * shape.conv_channels();
+  return shape.layers * (memory + kept_inputs) * 4;
+}
+
+std::int64_t StoreOps::cache_bytes(std::int64_t wanted) const {
   return std::min(wanted, free_memory() / 4);
 }
 
-std::unique_ptr<PackedMatrix> Ops::pack_random(int out, int in, float scale, std::uint64_t seed) {
+std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scale,
+                                                     std::uint64_t seed) {
   std::vector<float> values(std::size_t(out) * std::size_t(in));
   // Repeats one block, so that it runs at the speed of memory; the block's size is a prime, so that
   // rows of a matrix do not repeat each other.
@@ -78,28 +89,28 @@ std::unique_ptr<PackedMatrix> Ops::pack_random(int out, int in, float scale, std
   return pack(parts);
 }
 
-void Ops::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
-                       Matrix scratch) {
+void PassOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
+                           Matrix scratch) {
   matmul(scratch, x, weight, bias);
-  silu_mul(out, scratch.columns(0, out.width, activation_bytes()),
-           scratch.columns(out.width, out.width, activation_bytes()));
+  const int bytes = costs().activation_bytes;
+  silu_mul(out, scratch.columns(0, out.width, bytes), scratch.columns(out.width, out.width, bytes));
 }
 
-void Ops::split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector& q_weight, Matrix k,
-                         const Vector& k_weight, float eps, NormKind kind) {
+void PassOps::split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector& q_weight, Matrix k,
+                             const Vector& k_weight, float eps, NormKind kind) {
   split_heads(q, gate, q_gate, q.width / q_weight.size);
   rms_norm(q, q, q_weight, eps, kind);
   rms_norm(k, k, k_weight, eps, kind);
 }
 
-void Ops::gated_delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer,
-                          Matrix gate, const Vector& weight, float eps) {
+void PassOps::gated_delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer,
+                              Matrix gate, const Vector& weight, float eps) {
   delta_net(out, in, store, layer);
   gated_norm(out, out, gate, weight, eps);
 }
 
-void Ops::rope_and_store(Matrix q, int heads, Matrix k, Matrix v, const Rope& of, KvStore& store,
-                         int layer, const KvShape& shape) {
+void PassOps::rope_and_store(Matrix q, int heads, Matrix k, Matrix v, const Rope& of,
+                             KvStore& store, int layer, const KvShape& shape) {
   rope(q, heads, of);
   rope(k, shape.heads, of);
   store_kv(store, layer, k, v);

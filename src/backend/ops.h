@@ -1,53 +1,40 @@
-// The few operations a model is written in. A forward pass is a sequence of these calls over the
-// rows of one batch; a back end (reference, cpu, cuda) implements them. The result of a row never
-// depends on which other rows are in the batch, nor on how a sequence's rows were cut into batches.
+// A back end (reference, cpu, cuda): what models, caches and the engine compute with. It has four
+// parts, so that a caller depends only on what it uses:
+//   BackendCosts  costs.h       what steps cost; the scheduler goes by it
+//   WeightOps     weight_ops.h  packs weights while a model is loaded
+//   StoreOps      store_ops.h   keeps KV pages and recurrent states for the cache
+//   PassOps       below         the operations of a forward pass
 //
-// Activations are matrices [rows, width] that live in the back end's arena until the next begin().
-// Weights are packed once. Keys, values and recurrent states live in stores whose inner layout is
-// the back end's own business; the cache room hands out their pages and slots.
+// Row invariance: the result of a row never depends on which other rows are in the batch, nor on
+// how the rows of a sequence were split into batches.
+//
+// Replay: a back end may capture a decoding step (every segment has one row) as a graph and replay
+// it for later steps. The captured part runs from begin() up to the first call of gather(), head(),
+// logits(), wait() or of a StoreOps function that copies or clears. A replay skips the calls in
+// between and runs what was captured, over the new batch. Therefore, in these calls,
+//  - order, weights, stores, layers and scalars are the same for every decoding step with the same
+//    number of rows. They depend neither on the ids, positions, pages or states of the batch nor on
+//    results of earlier steps: kernels read those from the Batch;
+//  - weights and stores are the same objects for the life of the back end;
+//  - matrices are made in the same order with the same widths, so that each gets the address it was
+//    captured with.
 #pragma once
 
-#include <array>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "backend/costs.h"
 #include "backend/sampling.h"
 #include "backend/shapes.h"
+#include "backend/store_ops.h"
+#include "backend/weight_ops.h"
 #include "base/ids.h"
 #include "base/random.h"
-#include "tensor/tensor.h"
 
 namespace counterbeam {
-
-// A weight matrix [out, in] in the back end's packed form.
-class PackedMatrix {
- public:
-  virtual ~PackedMatrix() = default;
-  int out = 0;
-  int in = 0;
-};
-
-// A small float32 parameter: a norm, a bias, a convolution.
-class Vector {
- public:
-  virtual ~Vector() = default;
-  int size = 0;
-};
-
-class KvStore {
- public:
-  virtual ~KvStore() = default;
-};
-
-class StateStore {
- public:
-  virtual ~StateStore() = default;
-};
 
 // Consecutive rows of a batch that extend one sequence. Pages and states are reused without being
 // wiped: beyond the tokens stored they hold anything, NaN included, and must not reach a result.
@@ -100,51 +87,11 @@ struct DeltaNetInputs {
   const Vector* dt_bias;  // [value_heads]
 };
 
-class Ops {
+class PassOps {
  public:
-  virtual ~Ops() = default;
-  virtual std::string name() const = 0;      // "cpu avx512-bf16, 2 threads"
-  virtual int activation_bytes() const = 0;  // of one element of a Matrix
-  virtual int threads() const { return 1; }  // of the CPU that it computes on
-  // A step of up to this many rows costs about as much as a step of one: followers ride along then.
-  virtual int cheap_rows() const { return 1; }
-  // Whether that holds too where sequences bring several tokens each into the step.
-  virtual bool takes_pieces() const { return true; }
-  // The most rows of a step, and the most of prompts and scoring in it while others draw.
-  virtual int step_rows() const { return 512; }
-  virtual int rows_beside_draws() const { return 128; }
-  // Bytes a second that the memory of the weights moves, measured now.
-  virtual double memory_bandwidth();
-  // Throws an Error with the numbers where there is no room for so many elements of weights.
-  virtual void expect_weights(std::int64_t) const {}
-  // Memory that a cache may take, of `wanted` bytes, where nobody says how much.
-  virtual std::int64_t cache_bytes(std::int64_t wanted) const;
-  // Memory of one page and of one state; float32 unless a back end keeps them otherwise.
-  virtual std::int64_t page_bytes(const KvShape& shape) const {
-    return std::int64_t{2} * shape.layers * shape.heads * shape.head_dim * kPageTokens * 4;
-  }
-  virtual std::int64_t state_bytes(const StateShape& shape) const {
-    return std::int64_t{shape.layers} *
-           (std::int64_t{shape.value_heads} * shape.key_dim * shape.value_dim +
-            std::int64_t{shape.conv_width - 1} * shape.conv_channels()) *
-           4;
-  }
-  // How often a state goes through memory with a token: read, and written.
-  virtual int state_passes() const { return 2; }
+  virtual ~PassOps() = default;
 
-  // Weights. Parts are stacked along their first dimension, so that q, k, v are one product.
-  virtual std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) = 0;
-  virtual std::unique_ptr<Vector> upload(std::span<const TensorView> parts) = 0;
-  // Random numbers in (-scale, scale), where the back end can make them faster than read them.
-  virtual std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,
-                                                    std::uint64_t seed);
-
-  // Stores.
-  virtual std::unique_ptr<KvStore> make_kv_store(const KvShape& shape, int pages) = 0;
-  virtual void copy_page(KvStore& store, PageId from, PageId to, int tokens) = 0;
-  virtual std::unique_ptr<StateStore> make_state_store(const StateShape& shape, int slots) = 0;
-  virtual void copy_state(StateStore& store, StateId from, StateId to) = 0;
-  virtual void clear_state(StateStore& store, StateId state) = 0;
+  virtual const BackendCosts& costs() const = 0;
 
   // Starts a pass: the arena is empty again, `batch` describes the rows until the next begin().
   virtual void begin(const Batch& batch) = 0;
@@ -188,15 +135,24 @@ class Ops {
   virtual void gated_delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer,
                                Matrix gate, const Vector& weight, float eps);
 
-  // Rows of x picked by index.
+  // Rows of x picked by index. Ends the part of the pass that may be replayed.
   virtual void gather(Matrix out, Matrix x, std::span<const int> rows) = 0;
-  // Logits of the rows of x, job by job; blocks until the results are there.
+  // Computes the logits of the rows of x and what each job wants of them; blocks until the results
+  // are there.
   virtual std::vector<HeadResult> head(Matrix x, const PackedMatrix& weight,
                                        std::span<const HeadJob> jobs) = 0;
-  // Returns when everything asked for so far is done.
-  virtual void wait() {}
   // Full logits of the rows of x into out [rows, weight.out], on the host.
   virtual void logits(std::span<float> out, Matrix x, const PackedMatrix& weight) = 0;
+  // Blocks until everything asked for so far is done.
+  virtual void wait() {}
+};
+
+class Ops : public PassOps, public WeightOps, public StoreOps {
+ public:
+  ~Ops() override = default;
+  virtual std::string name() const = 0;  // "cpu avx512-bf16, 2 threads"
+  // Bytes per second that the memory of the weights delivers, measured now.
+  virtual double memory_bandwidth();
 };
 
 // Plain float32 loops, one file to read; what every other back end is tested against.

@@ -122,7 +122,7 @@ void append_f32(std::vector<float>& values, std::span<const TensorView> parts) {
 class ReferenceOps : public Ops {
  public:
   std::string name() const override { return "reference f32"; }
-  int activation_bytes() const override { return sizeof(float); }
+  const BackendCosts& costs() const override { return costs_; }
 
   std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override {
     auto packed = std::make_unique<PlainMatrix>();
@@ -322,6 +322,8 @@ class ReferenceOps : public Ops {
   }
 
  private:
+  static constexpr BackendCosts costs_{.activation_bytes = sizeof(float)};
+
   template <typename Visit>
   void for_each_row(const Visit& visit) {
     for (const Segment& segment : batch_.segments) {

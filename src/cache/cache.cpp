@@ -5,7 +5,7 @@
 
 namespace counterbeam {
 
-Cache::Cache(Ops& ops, const CacheShape& shape, const CacheNeed& size)
+Cache::Cache(StoreOps& ops, const CacheShape& shape, const CacheNeed& size)
     : ops_(ops),
       shape_(shape),
       pages_(shape.has_kv() ? size.pages : 0),

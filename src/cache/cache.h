@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/store_ops.h"
 #include "cache/refcounts.h"
 
 namespace counterbeam {
@@ -100,7 +100,7 @@ class CachedSequence {
 class Cache {
  public:
   // REQUIRES `ops` to outlive the cache. Pages or states of a shape without them are not made.
-  Cache(Ops& ops, const CacheShape& shape, const CacheNeed& size);
+  Cache(StoreOps& ops, const CacheShape& shape, const CacheNeed& size);
 
   const CacheShape& shape() const { return shape_; }
   KvStore& kv() { return *kv_; }
@@ -119,7 +119,7 @@ class Cache {
  private:
   friend class CachedSequence;
 
-  Ops& ops_;
+  StoreOps& ops_;
   CacheShape shape_;
   RefCounts<PageId> pages_;
   RefCounts<StateId> slots_;

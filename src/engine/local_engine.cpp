@@ -14,7 +14,8 @@
 namespace counterbeam {
 namespace {
 
-CacheNeed size_of_cache(const LocalOptions& options, const Ops& ops, const ModelConfig& config) {
+CacheNeed size_of_cache(const LocalOptions& options, const StoreOps& ops,
+                        const ModelConfig& config) {
   CacheNeed size = options.cache_size;
   if (size.pages == 0 && size.states == 0) {
     size = cache_size_within(options.cache_bytes, ops, config);
@@ -82,10 +83,10 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
       std::min<std::int64_t>(model->config().max_positions, longest_sequence(size, shape));
   sequences_ = std::make_shared<Sequences>(std::move(ops), std::move(model), size);
   Scheduler::Options scheduling;
-  const Ops& back_end = *sequences_->ops;
+  const BackendCosts& costs = sequences_->ops->costs();
   scheduling.planner = {
-      options.step_rows > 0 ? options.step_rows : back_end.step_rows(),
-      options.rows_beside_draws > 0 ? options.rows_beside_draws : back_end.rows_beside_draws(),
+      options.step_rows > 0 ? options.step_rows : costs.step_rows,
+      options.rows_beside_draws > 0 ? options.rows_beside_draws : costs.rows_beside_draws,
       piece_rows(), options.vocab_limit};
   scheduling.lockstep_rows = lockstep_rows();
   scheduling.kept_prefixes = options.kept_prefixes;
@@ -135,14 +136,14 @@ Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
 std::size_t LocalEngine::lockstep_rows() const {
   if (options_.followers == FollowerMode::Lockstep) return std::numeric_limits<std::size_t>::max();
   if (options_.followers != FollowerMode::Auto || config().delta_layers() > 0) return 0;
-  return static_cast<std::size_t>(sequences_->ops->cheap_rows());
+  return static_cast<std::size_t>(sequences_->ops->costs().cheap_rows);
 }
 
 // Recurrent layers do not mind: a piece moves a state once for several tokens.
 int LocalEngine::piece_rows() const {
-  const Ops& ops = *sequences_->ops;
-  if (options_.followers == FollowerMode::Pieces) return std::max(ops.cheap_rows(), 16);
-  return options_.followers == FollowerMode::Auto && ops.takes_pieces() ? ops.cheap_rows() : 0;
+  const BackendCosts& costs = sequences_->ops->costs();
+  if (options_.followers == FollowerMode::Pieces) return std::max(costs.cheap_rows, 16);
+  return options_.followers == FollowerMode::Auto && costs.takes_pieces ? costs.cheap_rows : 0;
 }
 
 std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> requests,
@@ -232,7 +233,7 @@ LocalEngine::Memory LocalEngine::memory() const {
   if (cache.shape().has_kv()) memory.page_bytes = sequences_->ops->page_bytes(cache.shape().kv);
   if (cache.shape().has_state()) {
     memory.state_bytes = sequences_->ops->state_bytes(cache.shape().state);
-    memory.state_passes = sequences_->ops->state_passes();
+    memory.state_passes = sequences_->ops->costs().state_passes;
   }
   return memory;
 }

@@ -80,7 +80,7 @@ class LocalEngine : public Engine {
     CacheNeed size, used, peak;
     CacheCounters counters;
     std::int64_t page_bytes = 0, state_bytes = 0;
-    int state_passes = 0;  // Ops::state_passes()
+    int state_passes = 0;  // BackendCosts::state_passes
   };
   Memory memory() const;
   // Bytes a second of the memory that the weights are in. REQUIRES nothing to be under way.

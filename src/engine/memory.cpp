@@ -13,7 +13,7 @@ constexpr std::int64_t kSequences = 64, kTokensEach = 4096;
 
 }  // namespace
 
-CacheNeed cache_size_within(std::int64_t bytes, const Ops& ops, const ModelConfig& config) {
+CacheNeed cache_size_within(std::int64_t bytes, const StoreOps& ops, const ModelConfig& config) {
   const CacheShape shape = cache_shape(config);
   const std::int64_t page = shape.has_kv() ? ops.page_bytes(shape.kv) : 0;
   const std::int64_t state = shape.has_state() ? ops.state_bytes(shape.state) : 0;

@@ -212,7 +212,7 @@ void Scheduler::hand_out_logits(const StepPlan& plan, Matrix x) {
     Matrix part = x;
     part.rows = std::min(kLogitsRows, total - first);
     part.data = static_cast<std::byte*>(x.data) +
-                std::ptrdiff_t{before + first} * x.stride * ops.activation_bytes();
+                std::ptrdiff_t{before + first} * x.stride * ops.costs().activation_bytes;
     ops.logits(std::span(logits).first(static_cast<std::size_t>(part.rows) *
                                        static_cast<std::size_t>(vocab)),
                part, sequences_.model->head());

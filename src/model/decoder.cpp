@@ -8,18 +8,18 @@ std::string layer_name(int layer, const char* rest) {
   return fmt::format("layers.{}.{}", layer, rest);
 }
 
-Matrix columns(const Ops& ops, Matrix m, int first, int count) {
-  return m.columns(first, count, ops.activation_bytes());
+Matrix columns(const PassOps& ops, Matrix m, int first, int count) {
+  return m.columns(first, count, ops.costs().activation_bytes);
 }
 
-std::unique_ptr<Vector> load_vector(Ops& ops, WeightSource& weights, const std::string& name,
+std::unique_ptr<Vector> load_vector(WeightOps& ops, WeightSource& weights, const std::string& name,
                                     const Shape& shape) {
   const TensorView view = weights.get(name, shape);
   return ops.upload({&view, 1});
 }
 
-Linear Linear::load(Ops& ops, WeightSource& weights, std::initializer_list<Part> parts, int in,
-                    bool with_bias) {
+Linear Linear::load(WeightOps& ops, WeightSource& weights, std::initializer_list<Part> parts,
+                    int in, bool with_bias) {
   std::vector<WeightSource::Rows> rows;
   std::vector<TensorView> biases;
   for (const Part& part : parts) {
@@ -32,11 +32,11 @@ Linear Linear::load(Ops& ops, WeightSource& weights, std::initializer_list<Part>
   return linear;
 }
 
-Mlp::Scratch Mlp::scratch(Ops& ops, const ModelConfig& config, int rows) {
+Mlp::Scratch Mlp::scratch(PassOps& ops, const ModelConfig& config, int rows) {
   return {ops.matrix(rows, 2 * config.intermediate), ops.matrix(rows, config.intermediate)};
 }
 
-Mlp Mlp::load(Ops& ops, WeightSource& weights, const ModelConfig& config, int layer) {
+Mlp Mlp::load(WeightOps& ops, WeightSource& weights, const ModelConfig& config, int layer) {
   Mlp mlp;
   mlp.gate_up = Linear::load(ops, weights,
                              {{layer_name(layer, "mlp.gate_proj"), config.intermediate},
@@ -47,7 +47,7 @@ Mlp Mlp::load(Ops& ops, WeightSource& weights, const ModelConfig& config, int la
   return mlp;
 }
 
-void Mlp::add(Ops& ops, Matrix h, Matrix x, const Scratch& scratch) const {
+void Mlp::add(PassOps& ops, Matrix h, Matrix x, const Scratch& scratch) const {
   ops.gated_matmul(scratch.product, x, *gate_up.weight, gate_up.bias.get(), scratch.gate_up);
   down.add(ops, h, scratch.product);
 }

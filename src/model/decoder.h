@@ -19,20 +19,20 @@ struct Linear {
     std::string name;  // "layers.0.self_attn.q_proj"
     int out;
   };
-  static Linear load(Ops& ops, WeightSource& weights, std::initializer_list<Part> parts, int in,
-                     bool bias);
+  static Linear load(WeightOps& ops, WeightSource& weights, std::initializer_list<Part> parts,
+                     int in, bool bias);
 
-  void apply(Ops& ops, Matrix y, Matrix x) const { ops.matmul(y, x, *weight, bias.get()); }
-  void add(Ops& ops, Matrix h, Matrix x) const { ops.matmul_add(h, x, *weight, bias.get()); }
+  void apply(PassOps& ops, Matrix y, Matrix x) const { ops.matmul(y, x, *weight, bias.get()); }
+  void add(PassOps& ops, Matrix h, Matrix x) const { ops.matmul_add(h, x, *weight, bias.get()); }
 };
 
-std::unique_ptr<Vector> load_vector(Ops& ops, WeightSource& weights, const std::string& name,
+std::unique_ptr<Vector> load_vector(WeightOps& ops, WeightSource& weights, const std::string& name,
                                     const Shape& shape);
 
 std::string layer_name(int layer, const char* rest);  // "layers.3.mlp.up_proj"
 
 // Columns of a row of activations, whatever their width in bytes.
-Matrix columns(const Ops& ops, Matrix m, int first, int count);
+Matrix columns(const PassOps& ops, Matrix m, int first, int count);
 
 // h += W_down (silu(W_gate x) * W_up x)
 struct Mlp {
@@ -43,9 +43,9 @@ struct Mlp {
     Matrix gate_up;  // [rows, 2 * intermediate]
     Matrix product;  // [rows, intermediate]
   };
-  static Scratch scratch(Ops& ops, const ModelConfig& config, int rows);
-  static Mlp load(Ops& ops, WeightSource& weights, const ModelConfig& config, int layer);
-  void add(Ops& ops, Matrix h, Matrix x, const Scratch& scratch) const;
+  static Scratch scratch(PassOps& ops, const ModelConfig& config, int rows);
+  static Mlp load(WeightOps& ops, WeightSource& weights, const ModelConfig& config, int layer);
+  void add(PassOps& ops, Matrix h, Matrix x, const Scratch& scratch) const;
 };
 
 // Every frequency of the config, as the back end takes them.

@@ -16,7 +16,7 @@ struct Layer {
   bool rope = true;
 };
 
-Layer load_layer(Ops& ops, WeightSource& weights, const ModelConfig& config, int i) {
+Layer load_layer(WeightOps& ops, WeightSource& weights, const ModelConfig& config, int i) {
   const int d = config.head_dim;
   const auto vector = [&](const char* name, int size) {
     return load_vector(ops, weights, layer_name(i, name), {size});
@@ -44,7 +44,7 @@ Layer load_layer(Ops& ops, WeightSource& weights, const ModelConfig& config, int
 
 class Llama : public Model {
  public:
-  Llama(const ModelConfig& config, Ops& ops, WeightSource& weights)
+  Llama(const ModelConfig& config, WeightOps& ops, WeightSource& weights)
       : Model(config), rope_(make_rope(config.rope)) {
     load_ends(ops, weights);
     for (int i = 0; i < config.layer_count(); ++i) {
@@ -52,7 +52,7 @@ class Llama : public Model {
     }
   }
 
-  Matrix forward(Ops& ops, const Batch& batch, Cache& cache,
+  Matrix forward(PassOps& ops, const Batch& batch, Cache& cache,
                  std::span<const int> wanted) const override {
     const int d = config_.head_dim, q_width = config_.heads * d, kv_width = config_.kv_heads * d;
     const float eps = config_.rms_norm_eps;
@@ -93,7 +93,8 @@ class Llama : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> load_llama(const ModelConfig& config, Ops& ops, WeightSource& weights) {
+std::unique_ptr<Model> load_llama(const ModelConfig& config, WeightOps& ops,
+                                  WeightSource& weights) {
   return std::make_unique<Llama>(config, ops, weights);
 }
 

@@ -4,7 +4,7 @@
 
 namespace counterbeam {
 
-void Model::load_ends(Ops& ops, WeightSource& weights) {
+void Model::load_ends(WeightOps& ops, WeightSource& weights) {
   const auto table = [&](const char* name) {
     const WeightSource::Rows rows[] = {{name, config_.vocab}};
     return weights.pack(ops, rows, config_.hidden);
@@ -17,14 +17,14 @@ void Model::load_ends(Ops& ops, WeightSource& weights) {
   weights.done();
 }
 
-Matrix Model::embedded(Ops& ops, const Batch& batch) const {
+Matrix Model::embedded(PassOps& ops, const Batch& batch) const {
   ops.begin(batch);
   const Matrix h = ops.matrix(static_cast<int>(batch.ids.size()), config_.hidden);
   ops.embed(h, *embedding_);
   return h;
 }
 
-Matrix Model::finished(Ops& ops, Matrix h, std::span<const int> wanted) const {
+Matrix Model::finished(PassOps& ops, Matrix h, std::span<const int> wanted) const {
   const Matrix last = ops.matrix(static_cast<int>(wanted.size()), config_.hidden);
   if (wanted.empty()) return last;
   ops.gather(last, h, wanted);
@@ -33,7 +33,8 @@ Matrix Model::finished(Ops& ops, Matrix h, std::span<const int> wanted) const {
   return normed;
 }
 
-std::unique_ptr<Model> load_model(const ModelConfig& config, Ops& ops, WeightSource& weights) {
+std::unique_ptr<Model> load_model(const ModelConfig& config, WeightOps& ops,
+                                  WeightSource& weights) {
   switch (config.architecture) {
     case Architecture::Llama:
     case Architecture::Mistral:

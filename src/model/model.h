@@ -18,7 +18,7 @@ class Model {
 
   // Runs the batch through every layer and gives the final hidden states of the rows `wanted`
   // [wanted, hidden], normed and ready for the head; they live until the next pass.
-  virtual Matrix forward(Ops& ops, const Batch& batch, Cache& cache,
+  virtual Matrix forward(PassOps& ops, const Batch& batch, Cache& cache,
                          std::span<const int> wanted) const = 0;
 
   const ModelConfig& config() const { return config_; }
@@ -26,9 +26,9 @@ class Model {
 
  protected:
   explicit Model(const ModelConfig& config) : config_(config) {}
-  void load_ends(Ops& ops, WeightSource& weights);
-  Matrix embedded(Ops& ops, const Batch& batch) const;  // starts the pass: [rows, hidden]
-  Matrix finished(Ops& ops, Matrix h, std::span<const int> wanted) const;
+  void load_ends(WeightOps& ops, WeightSource& weights);
+  Matrix embedded(PassOps& ops, const Batch& batch) const;  // starts the pass: [rows, hidden]
+  Matrix finished(PassOps& ops, Matrix h, std::span<const int> wanted) const;
   NormKind norm_kind() const {
     return config_.zero_centred_norm ? NormKind::ZeroCentred : NormKind::Plain;
   }
@@ -42,11 +42,12 @@ class Model {
 };
 
 // Llama and its kin: Mistral, SmolLM3, Qwen2, Qwen3.
-std::unique_ptr<Model> load_llama(const ModelConfig& config, Ops& ops, WeightSource& weights);
-std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, Ops& ops, WeightSource& weights);
+std::unique_ptr<Model> load_llama(const ModelConfig& config, WeightOps& ops, WeightSource& weights);
+std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, WeightOps& ops,
+                                    WeightSource& weights);
 
 // The one that the config names.
-std::unique_ptr<Model> load_model(const ModelConfig& config, Ops& ops, WeightSource& weights);
+std::unique_ptr<Model> load_model(const ModelConfig& config, WeightOps& ops, WeightSource& weights);
 
 // What the model's sequences keep.
 CacheShape cache_shape(const ModelConfig& config);

@@ -31,7 +31,7 @@ struct Layer {
   Mlp mlp;
 };
 
-std::unique_ptr<GatedAttention> load_attention(Ops& ops, WeightSource& weights,
+std::unique_ptr<GatedAttention> load_attention(WeightOps& ops, WeightSource& weights,
                                                const ModelConfig& config, int layer) {
   const int d = config.head_dim;
   auto out = std::make_unique<GatedAttention>();
@@ -49,8 +49,8 @@ std::unique_ptr<GatedAttention> load_attention(Ops& ops, WeightSource& weights,
   return out;
 }
 
-std::unique_ptr<DeltaNet> load_delta(Ops& ops, WeightSource& weights, const ModelConfig& config,
-                                     int layer) {
+std::unique_ptr<DeltaNet> load_delta(WeightOps& ops, WeightSource& weights,
+                                     const ModelConfig& config, int layer) {
   const DeltaNetConfig& delta = config.delta;
   auto out = std::make_unique<DeltaNet>();
   out->projections =
@@ -77,7 +77,7 @@ std::unique_ptr<DeltaNet> load_delta(Ops& ops, WeightSource& weights, const Mode
 
 class Qwen35 : public Model {
  public:
-  Qwen35(const ModelConfig& config, Ops& ops, WeightSource& weights)
+  Qwen35(const ModelConfig& config, WeightOps& ops, WeightSource& weights)
       : Model(config), rope_(make_rope(config.rope)) {
     load_ends(ops, weights);
     for (int i = 0; i < config.layer_count(); ++i) {
@@ -97,7 +97,7 @@ class Qwen35 : public Model {
     }
   }
 
-  Matrix forward(Ops& ops, const Batch& batch, Cache& cache,
+  Matrix forward(PassOps& ops, const Batch& batch, Cache& cache,
                  std::span<const int> wanted) const override {
     const Matrix h = embedded(ops, batch);
     const Matrix x = ops.matrix(h.rows, h.width);
@@ -126,7 +126,7 @@ class Qwen35 : public Model {
     Mlp::Scratch mlp;
   };
 
-  Scratch make_scratch(Ops& ops, int rows) const {
+  Scratch make_scratch(PassOps& ops, int rows) const {
     const int q_width = config_.heads * config_.head_dim;
     const int kv_width = config_.kv_heads * config_.head_dim;
     const DeltaNetConfig& delta = config_.delta;
@@ -140,7 +140,7 @@ class Qwen35 : public Model {
             Mlp::scratch(ops, config_, rows)};
   }
 
-  void add_attention(Ops& ops, Matrix h, Matrix x, const GatedAttention& layer,
+  void add_attention(PassOps& ops, Matrix h, Matrix x, const GatedAttention& layer,
                      const Scratch& scratch, Cache& cache) const {
     const int q_width = scratch.q.width, kv_width = config_.kv_heads * config_.head_dim;
     const float eps = config_.rms_norm_eps;
@@ -157,7 +157,7 @@ class Qwen35 : public Model {
     layer.output.add(ops, h, scratch.attended);
   }
 
-  void add_delta(Ops& ops, Matrix h, Matrix x, const DeltaNet& layer, const Scratch& scratch,
+  void add_delta(PassOps& ops, Matrix h, Matrix x, const DeltaNet& layer, const Scratch& scratch,
                  Cache& cache) const {
     const DeltaNetConfig& delta = config_.delta;
     const int channels = delta.conv_channels(), heads = delta.value_heads;
@@ -179,7 +179,8 @@ class Qwen35 : public Model {
 
 }  // namespace
 
-std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, Ops& ops, WeightSource& weights) {
+std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, WeightOps& ops,
+                                    WeightSource& weights) {
   return std::make_unique<Qwen35>(config, ops, weights);
 }
 

@@ -20,7 +20,8 @@ float matrix_scale(std::int64_t in) {
 
 }  // namespace
 
-std::unique_ptr<PackedMatrix> WeightSource::pack(Ops& ops, std::span<const Rows> parts, int in) {
+std::unique_ptr<PackedMatrix> WeightSource::pack(WeightOps& ops, std::span<const Rows> parts,
+                                                 int in) {
   std::vector<TensorView> views;
   for (const Rows& part : parts) views.push_back(get(part.name, {part.out, in}));
   return ops.pack(views);
@@ -88,7 +89,8 @@ TensorView RandomWeights::get(const std::string& name, const Shape& shape) {
   return tensors_.back().view();
 }
 
-std::unique_ptr<PackedMatrix> RandomWeights::pack(Ops& ops, std::span<const Rows> parts, int in) {
+std::unique_ptr<PackedMatrix> RandomWeights::pack(WeightOps& ops, std::span<const Rows> parts,
+                                                  int in) {
   int out = 0;
   for (const Rows& part : parts) out += part.out;
   return ops.pack_random(out, in, matrix_scale(in), key_.seed + ++key_.block);

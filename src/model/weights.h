@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "backend/ops.h"
+#include "backend/weight_ops.h"
 #include "base/random.h"
 #include "model/config.h"
 #include "tensor/checkpoint.h"
@@ -30,7 +30,7 @@ class WeightSource {
     std::string name;
     int out;
   };
-  virtual std::unique_ptr<PackedMatrix> pack(Ops& ops, std::span<const Rows> parts, int in);
+  virtual std::unique_ptr<PackedMatrix> pack(WeightOps& ops, std::span<const Rows> parts, int in);
   // What was given out so far has been packed.
   virtual void done() = 0;
 };
@@ -67,7 +67,7 @@ class RandomWeights : public WeightSource {
   explicit RandomWeights(DType dtype, std::uint64_t seed = 1);
 
   TensorView get(const std::string& name, const Shape& shape) override;
-  std::unique_ptr<PackedMatrix> pack(Ops& ops, std::span<const Rows> parts, int in) override;
+  std::unique_ptr<PackedMatrix> pack(WeightOps& ops, std::span<const Rows> parts, int in) override;
   void done() override { tensors_.clear(); }
 
  private:

@@ -48,7 +48,7 @@ std::vector<float> recur(Ops& ops, const DeltaCase& shape, int tokens, int step)
     }
     ops.causal_conv(x, x, *conv, *store, 1);  // in place
     Matrix out = ops.matrix(2 * rows, outputs);
-    const int bytes = ops.activation_bytes();
+    const int bytes = ops.costs().activation_bytes;
     ops.delta_net(
         out,
         {x, g.columns(0, shape.value_heads, bytes),

@@ -66,7 +66,7 @@ TEST_P(CpuProducts, WriteOnlyTheirColumns) {
   Matrix x = put(*ops, numbers.many(rows * in), rows, in);
   const auto before = numbers.many(rows * wide);
   Matrix all = put(*ops, before, rows, wide);
-  ops->matmul(all.columns(16, out, ops->activation_bytes()), x, *w, nullptr);
+  ops->matmul(all.columns(16, out, ops->costs().activation_bytes), x, *w, nullptr);
   const auto after = get(all);
   for (int r = 0; r < rows; ++r) {
     for (int i = 0; i < wide; ++i) {

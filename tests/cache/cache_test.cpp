@@ -21,10 +21,8 @@ struct Slots : KvStore, StateStore {
   std::vector<std::vector<int>> values;
 };
 
-class BookOps : public Ops {
+class BookOps : public StoreOps {
  public:
-  std::string name() const override { return "book"; }
-  int activation_bytes() const override { return 4; }
   std::unique_ptr<KvStore> make_kv_store(const KvShape&, int pages) override {
     auto store = std::make_unique<Slots>(pages, kPageTokens);
     pages_ = store.get();
@@ -43,29 +41,6 @@ class BookOps : public Ops {
 
   std::vector<int>& page(PageId id) { return pages_->values[static_cast<std::size_t>(id)]; }
   int& state(StateId id) { return states_->values[static_cast<std::size_t>(id)][0]; }
-
-  std::unique_ptr<PackedMatrix> pack(std::span<const TensorView>) override { return nullptr; }
-  std::unique_ptr<Vector> upload(std::span<const TensorView>) override { return nullptr; }
-  void begin(const Batch&) override {}
-  Matrix matrix(int, int) override { return {}; }
-  void embed(Matrix, const PackedMatrix&) override {}
-  void rms_norm(Matrix, Matrix, const Vector&, float, NormKind) override {}
-  void matmul(Matrix, Matrix, const PackedMatrix&, const Vector*) override {}
-  void matmul_add(Matrix, Matrix, const PackedMatrix&, const Vector*) override {}
-  void rope(Matrix, int, const Rope&) override {}
-  void silu_mul(Matrix, Matrix, Matrix) override {}
-  void sigmoid_gate(Matrix, Matrix) override {}
-  void split_heads(Matrix, Matrix, Matrix, int) override {}
-  void store_kv(KvStore&, int, Matrix, Matrix) override {}
-  void attention(Matrix, Matrix, const KvStore&, int, int, float, int) override {}
-  void causal_conv(Matrix, Matrix, const Vector&, StateStore&, int) override {}
-  void delta_net(Matrix, const DeltaNetInputs&, StateStore&, int) override {}
-  void gated_norm(Matrix, Matrix, Matrix, const Vector&, float) override {}
-  void gather(Matrix, Matrix, std::span<const int>) override {}
-  std::vector<HeadResult> head(Matrix, const PackedMatrix&, std::span<const HeadJob>) override {
-    return {};
-  }
-  void logits(std::span<float>, Matrix, const PackedMatrix&) override {}
 
  private:
   Slots* pages_ = nullptr;

@@ -17,6 +17,8 @@
 namespace counterbeam::testing {
 
 void enqueue(cudaStream_t stream, std::function<void()> work);
+// How often work was put on any stream: kernels, copies and graphs.
+int enqueued();
 
 inline float number(cuda::Bf16 x) {
   return __bfloat162float(x);

@@ -1,4 +1,5 @@
 // The functions of the CUDA runtime that the back end calls (simulated_device.h).
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
@@ -26,6 +27,8 @@ namespace {
 std::mutex g_mutex;
 std::map<const std::byte*, std::size_t> g_memory, g_pinned;  // allocated
 std::vector<Work> g_plain_copies;
+std::atomic<int> g_enqueued = 0;
+constexpr std::size_t kDeviceBytes = std::size_t{8} << 30;
 
 void run(cudaStream_t stream) {
   while (!stream->queue.empty()) {
@@ -77,11 +80,17 @@ Work copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
 
 void counterbeam::testing::enqueue(cudaStream_t stream, Work work) {
   stream->queue.push_back(std::move(work));
+  ++g_enqueued;
+}
+
+int counterbeam::testing::enqueued() {
+  return g_enqueued;
 }
 
 extern "C" {
 
 cudaError_t cudaMalloc(void** data, size_t bytes) {
+  if (bytes >= kDeviceBytes) return cudaErrorMemoryAllocation;
   *data = hand_out(g_memory, bytes);
   return cudaSuccess;
 }
@@ -98,7 +107,7 @@ cudaError_t cudaFreeHost(void* data) {
   return cudaSuccess;
 }
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
-  *free = *total = std::size_t{8} << 30;
+  *free = *total = kDeviceBytes;
   return cudaSuccess;
 }
 

@@ -17,6 +17,13 @@ constexpr double kShareProducts = 200e3;
 constexpr std::size_t kCachedInputs = std::size_t{1} << 20;  // bytes, of a product
 constexpr int kGatedRows = 32;  // from so many on, gate and up stay in the cache
 
+// The rows that multiply about as fast as the weights are read (docs/performance.md). On AMX that
+// is one pass over a panel; the time of a second pass does not hide behind memory.
+int cheap_rows(Precision precision, Isa isa) {
+  if (precision == Precision::F32) return isa >= Isa::Avx512 ? 12 : 4;
+  return isa == Isa::Amx ? 48 : isa == Isa::Avx512Bf16 ? 12 : 4;
+}
+
 }  // namespace
 
 CpuOps::CpuOps(Precision precision, int threads, Isa isa)
@@ -24,19 +31,16 @@ CpuOps::CpuOps(Precision precision, int threads, Isa isa)
       isa_(isa),
       kernels_(kernels_for(isa)),
       pool_(threads),
+      costs_{.activation_bytes = sizeof(float),
+             .threads = threads,
+             .cheap_rows = cheap_rows(precision, isa),
+             .state_passes = takes_chunks() ? 1 : 2},  // a chunk writes its state once
       scratch_(static_cast<std::size_t>(threads)) {}
 
 std::string CpuOps::name() const {
   return fmt::format("cpu {} {}, {} thread{}", name_of(isa_),
                      precision_ == Precision::F32 ? "f32" : "bf16", pool_.threads(),
                      pool_.threads() == 1 ? "" : "s");
-}
-
-// Where reading the weights still takes about as long as multiplying by them (docs/performance.md).
-// On AMX that is what one pass over a panel takes; a second one does not hide behind memory.
-int CpuOps::cheap_rows() const {
-  if (precision_ == Precision::F32) return isa_ >= Isa::Avx512 ? 12 : 4;
-  return isa_ == Isa::Amx ? 48 : isa_ == Isa::Avx512Bf16 ? 12 : 4;
 }
 
 std::int64_t CpuOps::page_bytes(const KvShape& shape) const {
@@ -173,7 +177,7 @@ void CpuOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, cons
                           Matrix for_both) {
   const int rows = x.rows, panels = out.width / kPanel;
   if (rows < kGatedRows || out.width % kPanel != 0)
-    return Ops::gated_matmul(out, x, weight, bias, for_both);
+    return PassOps::gated_matmul(out, x, weight, bias, for_both);
   Product product = prepare(rows_of(x), rows, weight);
   product.bias = bias ? values_of(*bias) : nullptr;
   const int group = std::clamp(1024 / rows, 1, 4);

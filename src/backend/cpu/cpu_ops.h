@@ -21,16 +21,13 @@ class CpuOps : public Ops {
   CpuOps(Precision precision, int threads, Isa isa);
 
   std::string name() const override;
-  int activation_bytes() const override { return sizeof(float); }
-  int threads() const override { return static_cast<int>(scratch_.size()); }
-  int cheap_rows() const override;
-  std::int64_t page_bytes(const KvShape& shape) const override;
-  std::int64_t state_bytes(const StateShape& shape) const override;
-  int state_passes() const override { return takes_chunks() ? 1 : 2; }  // written once in a chunk
+  const BackendCosts& costs() const override { return costs_; }
 
   std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override;
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
 
+  std::int64_t page_bytes(const KvShape& shape) const override;
+  std::int64_t state_bytes(const StateShape& shape) const override;
   std::unique_ptr<KvStore> make_kv_store(const KvShape& shape, int pages) override;
   void copy_page(KvStore& store, PageId from, PageId to, int tokens) override;
   std::unique_ptr<StateStore> make_state_store(const StateShape& shape, int slots) override;
@@ -96,6 +93,7 @@ class CpuOps : public Ops {
   const Isa isa_;
   const Kernels& kernels_;
   ThreadPool pool_;
+  const BackendCosts costs_;
 
   Batch batch_;
   PageOrder page_order_;

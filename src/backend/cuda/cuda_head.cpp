@@ -49,7 +49,7 @@ const float* CudaOps::logits_on_device(Matrix x, const PackedMatrix& weight) {
 
 std::vector<HeadResult> CudaOps::head(Matrix x, const PackedMatrix& weight,
                                       std::span<const HeadJob> jobs) {
-  end_of_graph();
+  steps_.end();
   std::vector<HeadResult> results(jobs.size());
   // Jobs belong together from one that follows nobody to the next, and their rows rise.
   int first = 0;
@@ -115,8 +115,8 @@ void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatr
   rows.data = static_cast<Bf16*>(x.data) + std::ptrdiff_t{low} * x.stride;
   const float* logits = logits_on_device(rows, weight);
   auto* results_there = reinterpret_cast<DeviceResult*>(results_.data());
-  head_jobs(stream_, logits, rows.rows, stride_of(weight), weight.out, jobs_.as<DeviceJob>(), count,
-            reinterpret_cast<const DeviceMix*>(jobs_.as<std::byte>() + job_bytes), kind,
+  head_jobs(steps_.end(), logits, rows.rows, stride_of(weight), weight.out, jobs_.as<DeviceJob>(),
+            count, reinterpret_cast<const DeviceMix*>(jobs_.as<std::byte>() + job_bytes), kind,
             results_there, workspace_.data());
   busy_ = true;
   wait();
@@ -131,11 +131,11 @@ void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatr
 }
 
 void CudaOps::logits(std::span<float> out, Matrix x, const PackedMatrix& weight) {
-  end_of_graph();
+  const cudaStream_t stream = steps_.end();
   const float* logits = logits_on_device(x, weight);
   const std::size_t width = std::size_t(weight.out) * sizeof(float);
   check(cudaMemcpy2DAsync(out.data(), width, logits, std::size_t(stride_of(weight)) * sizeof(float),
-                          width, std::size_t(x.rows), cudaMemcpyDeviceToHost, stream_),
+                          width, std::size_t(x.rows), cudaMemcpyDeviceToHost, stream),
         "copying logits");
   busy_ = true;
   wait();

@@ -1,50 +1,39 @@
-// The operations on an NVIDIA GPU. Every call puts kernels on one stream and returns; only head()
-// and logits() wait.
-//
-// Steps in which every sequence has one row (decoding) are replayed as graphs: the calls from
-// begin() up to gather() are captured the first time a bucket of rows and context comes by, and
-// passed over afterwards, since they are the same for every such step but for what the arrays of
-// the batch hold. A model's calls must be a function of the numbers in StepKind alone.
+// The operations on an NVIDIA GPU. Every call puts kernels on one stream and returns; only head(),
+// logits() and wait() block. Decoding steps are replayed as CUDA graphs (step_graphs.h): rows and
+// context are rounded up to buckets, and rows beyond the batch's are padding.
 #pragma once
 
-#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "backend/cuda/batch_upload.h"
 #include "backend/cuda/device_memory.h"
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/products.h"
+#include "backend/cuda/step_graphs.h"
 #include "backend/cuda/weight_upload.h"
 #include "backend/ops.h"
 
 namespace counterbeam::cuda {
-
-struct StepKind {
-  int rows = 0;     // rounded up
-  int context = 0;  // rounded up
-  auto operator<=>(const StepKind&) const = default;
-};
 
 class CudaOps : public Ops {
  public:
   CudaOps();
   ~CudaOps() override;
 
-  std::string name() const override { return name_; }
-  int activation_bytes() const override { return sizeof(Bf16); }
-  int cheap_rows() const override { return 64; }
-  bool takes_pieces() const override { return false; }  // steps of single tokens are graphs
-  int step_rows() const override { return 8192; }
-  int rows_beside_draws() const override { return 512; }
+  std::string name() const override;
+  const BackendCosts& costs() const override { return costs_; }
   double memory_bandwidth() override;
-  void expect_weights(std::int64_t elements) const override;
-  std::int64_t cache_bytes(std::int64_t wanted) const override;
-  std::int64_t page_bytes(const KvShape& shape) const override;
 
+  void expect_weights(std::int64_t elements) const override;
   std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override;
   std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,
                                             std::uint64_t seed) override;
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
 
+  std::int64_t page_bytes(const KvShape& shape) const override;
+  std::int64_t cache_bytes(std::int64_t wanted) const override;
   std::unique_ptr<KvStore> make_kv_store(const KvShape& shape, int pages) override;
   void copy_page(KvStore& store, PageId from, PageId to, int tokens) override;
   std::unique_ptr<StateStore> make_state_store(const StateShape& shape, int slots) override;
@@ -83,10 +72,6 @@ class CudaOps : public Ops {
   void wait() override;
 
  private:
-  enum class Mode { Direct, Capture, Replay };
-
-  bool passed_over() const { return mode_ == Mode::Replay; }
-  void end_of_graph();
   void launch_copies();
   Matrix padded(Matrix m) const;
   void* shared_workspace(std::size_t bytes);
@@ -98,29 +83,33 @@ class CudaOps : public Ops {
   void run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
                 std::span<const HeadJob> jobs, int first, int last);
 
-  std::string name_;
-  cudaStream_t stream_ = nullptr;   // where everything happens
-  cudaStream_t capture_ = nullptr;  // where graphs are written
-  cudaStream_t beside_ = nullptr;   // copies while stream_ computes
+  static constexpr BackendCosts costs_{
+      .activation_bytes = sizeof(Bf16),
+      .cheap_rows = 64,
+      .takes_pieces = false,  // only steps of single tokens are graphs
+      .step_rows = 8192,
+      .rows_beside_draws = 512,
+  };
+
+  const cudaDeviceProp properties_;
+  StepGraphs steps_;
+  cudaStream_t beside_ = nullptr;  // copies while the step computes
   ProductDevice products_;
   DeviceMemory partial_sums_, flags_, workspace_, logits_, jobs_;
   PinnedMemory jobs_there_, results_;  // the device writes results there
   WeightUpload weight_upload_;
   BatchUpload upload_;
-  Arena arena_;
+  Arena arena_, workspaces_;
   void* step_workspace_ = nullptr;
   std::size_t step_workspace_bytes_ = 0;
   std::vector<std::pair<std::vector<float>, DeviceMemory>> ropes_;
 
-  Mode mode_ = Mode::Direct;
-  cudaStream_t now_ = nullptr;  // the stream that operations go to
   StepKind kind_;
   DeviceBatch batch_;
   bool busy_ = false;                    // something may still be under way
   CopyList page_copies_, state_copies_;  // asked for, not launched yet
   KvView copied_pages_{};
   StateView copied_states_{};
-  std::map<StepKind, cudaGraphExec_t> graphs_;
 };
 
 }  // namespace counterbeam::cuda
