@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-// The first of the largest: ties go to the lowest id.
+// The largest score; ties go to the lowest id.
 TokenId likeliest(std::span<const double> scores) {
   return static_cast<TokenId>(std::max_element(scores.begin(), scores.end()) - scores.begin());
 }
@@ -25,7 +25,7 @@ double sum_exponentials(std::span<const Number> scores) {
   return top + std::log(sum);
 }
 
-// Ids by falling score; ties by rising id.
+// The first `count` ids by descending score; ties by ascending id.
 std::vector<TokenId> ranked(std::span<const double> scores, std::size_t count) {
   std::vector<TokenId> ids(scores.size());
   std::iota(ids.begin(), ids.end(), 0);
@@ -54,7 +54,7 @@ void keep_top_k(std::vector<double>& scores, int top_k) {
 void keep_top_p(std::vector<double>& scores, float top_p) {
   if (top_p >= 1.0f) return;
   const double total = sum_exponentials<double>(scores);
-  // Most rows reach the mass within few tokens; the whole order is made only where they do not.
+  // Most rows reach the mass within a few tokens, so the whole vocabulary is rarely sorted.
   for (std::size_t count = 256;; count *= 16) {
     std::vector<TokenId> ids = ranked(scores, count);
     double mass = 0;
@@ -68,8 +68,8 @@ void keep_top_p(std::vector<double>& scores, float top_p) {
   }
 }
 
-// The scores that tokens are drawn by: log-probabilities of the row or the mixture, before
-// temperature; -inf for what may not be drawn.
+// The scores to draw from: logits of the row, or the log-probabilities of the mixture, before
+// temperature; -inf for tokens that must not be drawn.
 std::vector<double> drawable_scores(const HeadJob& job, const JobLogits& logits) {
   const std::size_t vocab = logits.own.size();
   std::vector<double> scores(vocab, 0.0);

@@ -1,6 +1,6 @@
-// What a head does with the logits of a row once they are there: log-probability, filters, draw.
-// Plain scalar code over one row in vocabulary order, so that the same key and the same logits give
-// the same token on every back end that uses it.
+// The definition of a head job: log-probability, filters and draw, given the logits. Plain scalar
+// code in vocabulary order: the same key and the same logits give the same token on every back end
+// that uses it.
 #pragma once
 
 #include <span>
@@ -9,19 +9,19 @@
 
 namespace counterbeam {
 
-// The logits of the rows that a job speaks of.
+// The logits of the rows that a job refers to.
 struct JobLogits {
   std::span<const float> own;                   // [vocab], of HeadJob::row
   std::span<const std::span<const float>> mix;  // [job.mix.size()][vocab], of the mixed rows
 };
 
-// The log of the sum of exponentials, in double; nothing finite comes of a row with NaN or +inf.
+// The log of the sum of exponentials, in double. Not finite if the row holds NaN or +inf.
 double log_sum_exp(std::span<const float> logits);
 
-// True where every logit is a finite number.
+// Whether every logit is finite.
 bool all_finite(std::span<const float> logits);
 
-// Carries out one job. `drawn` is the token of the job that this one follows, where it does.
+// Runs one job. `drawn` is the token drawn by the job that this one follows, if it follows one.
 HeadResult run_head_job(const HeadJob& job, const JobLogits& logits, TokenId drawn);
 
 }  // namespace counterbeam

@@ -1,4 +1,4 @@
-// What a build without CUDA says of it.
+// The CUDA back end of a build without CUDA: an error that says so.
 #ifndef COUNTERBEAM_CUDA
 
 #include "backend/ops.h"

@@ -1,5 +1,5 @@
-// What a back end need not write itself: fused operations as their parts, and answers that fit a
-// CPU.
+// Default implementations for back ends: fused operations as sequences of plain ones, and sizes
+// that suit a CPU.
 #include "backend/ops.h"
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 namespace counterbeam {
 namespace {
 
-// Bytes that can be had without swapping; 4 GiB where the system does not say.
+// Bytes that are available without swapping; 4 GiB if the system does not say.
 std::int64_t free_memory() {
   std::ifstream file("/proc/meminfo");
   std::string key, unit;
@@ -22,8 +22,8 @@ std::int64_t free_memory() {
   return std::int64_t{4} << 30;
 }
 
-// One word of every cache line, asked for 4 KB ahead: without that, cores that products get 27 GB/s
-// out of read 20.
+// Reads one word of every cache line, with a software prefetch 4 KB ahead: without it the loop is
+// slower than the GEMM kernels, and so no bound for them.
 std::uint64_t touch_lines(const std::uint64_t* at, const std::uint64_t* end) {
   constexpr std::ptrdiff_t kLine = 8, kAhead = 512;
   std::uint64_t sum = 0;
@@ -36,7 +36,7 @@ std::uint64_t touch_lines(const std::uint64_t* at, const std::uint64_t* end) {
 
 }  // namespace
 
-// Reads by all cores, the fastest of a few passes over far more than the caches hold.
+// All threads read a buffer far larger than the caches; the best of five passes.
 double Ops::memory_bandwidth() {
   constexpr std::size_t kWords = std::size_t{1} << 26;  // 512 MiB
   const std::size_t threads = static_cast<std::size_t>(std::max(1, costs().threads));
@@ -55,7 +55,7 @@ double Ops::memory_bandwidth() {
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     best = std::max(best, kWords * sizeof(std::uint64_t) / taken.count());
   }
-  // The sums are looked at, so that nothing is optimised away.
+  // The sums are used, so that the reads are not optimised away.
   return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0}) > 0 ? best : 0;
 }
 
@@ -76,8 +76,7 @@ std::int64_t StoreOps::cache_bytes(std::int64_t wanted) const {
 std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scale,
                                                      std::uint64_t seed) {
   std::vector<float> values(std::size_t(out) * std::size_t(in));
-  // Repeats one block, so that it runs at the speed of memory; the block's size is a prime, so that
-  // rows of a matrix do not repeat each other.
+  // Repeats one random block, which is fast; its size is prime, so that rows of a matrix differ.
   constexpr std::size_t kBlock = 65537;
   for (std::size_t i = 0; i < std::min(kBlock, values.size()); ++i) {
     const DrawKey key{.seed = seed, .position = static_cast<std::uint32_t>(i)};

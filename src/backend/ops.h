@@ -37,7 +37,8 @@
 namespace counterbeam {
 
 // Consecutive rows of a batch that extend one sequence. Pages and states are reused without being
-// wiped: beyond the tokens stored they hold anything, NaN included, and must not reach a result.
+// cleared: beyond the stored tokens they may hold anything, NaN included, which must not reach a
+// result.
 struct Segment {
   int first_row = 0;
   int rows = 0;
@@ -59,7 +60,7 @@ struct Rope {
   float scale = 1.0f;
 };
 
-// What is wanted of the logits of one row: a draw, or the log-probability of a given token.
+// What to compute from the logits of one row: a draw, or the log-probability of a given token.
 struct HeadJob {
   int row = 0;          // of the hidden states
   TokenId given = -1;   // >= 0: score this token
@@ -76,7 +77,7 @@ struct HeadResult {
   TokenId token = -1;
   float logprob = 0;        // under `row`, temperature 1
   float drawn_logprob = 0;  // under the distribution the token was drawn from
-  bool finite = true;       // false: the row's logits hold NaN or infinity; the rest is void
+  bool finite = true;       // false: the logits hold NaN or infinity, and the rest is not set
 };
 
 struct DeltaNetInputs {
@@ -93,7 +94,8 @@ class PassOps {
 
   virtual const BackendCosts& costs() const = 0;
 
-  // Starts a pass: the arena is empty again, `batch` describes the rows until the next begin().
+  // Starts a pass over the rows of `batch`, which must stay valid until the next begin(). All
+  // matrices of the pass before become invalid.
   virtual void begin(const Batch& batch) = 0;
   virtual Matrix matrix(int rows, int width) = 0;
 
@@ -111,7 +113,7 @@ class PassOps {
   virtual void silu_mul(Matrix out, Matrix gate, Matrix up) = 0;
   // out *= sigmoid(gate)
   virtual void sigmoid_gate(Matrix out, Matrix gate) = 0;
-  // Per head interleaved [heads, 2, head_dim] into queries and gates, both [heads, head_dim].
+  // Splits x [heads, 2, head_dim] into first and second, both [heads, head_dim], per row.
   virtual void split_heads(Matrix first, Matrix second, Matrix x, int heads) = 0;
   // split_heads of q_gate into q and gate, then rms_norm of the heads of q and of k, in place.
   virtual void split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector& q_weight,
@@ -131,7 +133,7 @@ class PassOps {
   virtual void delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer) = 0;
   // Per head of weight.size columns: rms_norm(x) * weight * silu(gate).
   virtual void gated_norm(Matrix out, Matrix x, Matrix gate, const Vector& weight, float eps) = 0;
-  // delta_net, then gated_norm of what it gives.
+  // delta_net, then gated_norm of its result.
   virtual void gated_delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, int layer,
                                Matrix gate, const Vector& weight, float eps);
 
@@ -155,18 +157,18 @@ class Ops : public PassOps, public WeightOps, public StoreOps {
   virtual double memory_bandwidth();
 };
 
-// Plain float32 loops, one file to read; what every other back end is tested against.
+// Plain float32 loops in one file (reference.cpp); every other back end is tested against it.
 std::unique_ptr<Ops> make_reference_ops();
 
 enum class Precision { F32, Bf16 };  // of weights, keys and values; sums are float32 in both
 
-// The fast one: picks AMX, AVX-512 or AVX2 at run time. `isa` forces a path ("avx2", "avx512",
-// "avx512-bf16", "amx"); empty picks the best the machine has.
+// The fast CPU back end: picks AMX, AVX-512 or AVX2 at run time. `isa` forces a path ("avx2",
+// "avx512", "avx512-bf16", "amx"); empty picks the best one the machine can run.
 std::unique_ptr<Ops> make_cpu_ops(Precision precision, int threads, const std::string& isa = "");
 
-// On an NVIDIA GPU, in bf16. An Error says why there is none.
+// On an NVIDIA GPU, in bf16. Throws an Error that says why if none can be used.
 std::unique_ptr<Ops> make_cuda_ops();
-// Why make_cuda_ops() would fail; empty where it would not.
+// Why make_cuda_ops() would fail; empty if it would not.
 std::string why_no_cuda();
 
 }  // namespace counterbeam

@@ -1,5 +1,6 @@
-// The operations as plain float32 loops, sums in double, one row after the other: slow, short and
-// easy to believe. Every other back end is tested against this one.
+// The reference back end: plain float32 loops with sums in double, one row after the other. Short
+// rather than fast, so that it can be checked by reading. Every other back end is tested against
+// it.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -30,7 +31,7 @@ const float* plain(const Vector& vector) {
   return static_cast<const PlainVector&>(vector).values.data();
 }
 
-// Memory that the system gives when it is first touched.
+// Memory that the system commits on first touch.
 struct LazyFloats {
   explicit LazyFloats(std::size_t count)
       : values(static_cast<float*>(std::calloc(std::max<std::size_t>(count, 1), sizeof(float))),

@@ -1,11 +1,12 @@
-// The plain shapes that models, caches and kernels speak of; no more than a device compiler reads.
+// The plain shapes that models, caches and kernels share. Kept free of heavy includes, since nvcc
+// reads it too.
 #pragma once
 
 #include <cstddef>
 
 namespace counterbeam {
 
-// [rows, width] of the arena, possibly a slice of columns of a wider one.
+// [rows, width] in the back end's arena, possibly a range of columns of a wider matrix.
 struct Matrix {
   void* data = nullptr;
   int rows = 0;
@@ -19,7 +20,7 @@ struct Matrix {
 };
 
 struct KvShape {
-  int layers = 0;  // layers that keep keys and values
+  int layers = 0;  // attention layers
   int heads = 0;   // key and value heads
   int head_dim = 0;
 };

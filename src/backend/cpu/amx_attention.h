@@ -1,8 +1,10 @@
-// Attention on AMX tiles: up to 32 rows (a token and one of the query heads that share a key head)
-// against pages of keys and values. Pages that all sequences of a job begin with are loaded once
-// for all rows; then every sequence goes on with its own. Which rows those are changes no bit of a
-// row: its products are its own tile rows, over the same pages in the same order, and the steps of
-// its softmax stand at the same places.
+// Attention on AMX tiles. A job has up to 32 rows (one row is a token and one of the query heads
+// that share a key head) in two tiles, and scores four pages before each step of the online
+// softmax. The shared prefix of a job's sequences is loaded once for all rows; each sequence then
+// continues with its own pages.
+//
+// Row invariance: a row is a tile row of its own, takes the same pages in the same order, and steps
+// its softmax at the same pages whichever rows it is batched with.
 #pragma once
 
 #include "backend/cpu/amx_fetch.h"
@@ -32,7 +34,7 @@ class AmxAttention {
  private:
   using S = AmxSoftmax::S;
   static constexpr int kPages = AmxSoftmax::kPages;
-  // Rows of the last sequence fill a tile, wherever they begin.
+  // The tile of the last sequence is padded to 16 rows from wherever it begins.
   static constexpr int kMostLines = kRows + kTileRows;
   static_assert(attention_scratch(1, 32) >=
                 AmxSoftmax::floats(kMostLines, 2) + kMostLines * 16 + kPanel * 16);
@@ -85,7 +87,7 @@ class AmxAttention {
     int last = 0;
     for (int m = 0; m < job_.count; ++m) last = greater(last, job_.heads[m].last_page());
     const int first = head_.first_step();
-    // Alone, a sequence has all its pages to itself.
+    // A single sequence treats all its pages as shared.
     const int shared = job_.count > 1 ? job_.shared : last;
     for (int step = first; step < last; step += kPages) {
       const int together = least(shared, step + kPages);
@@ -103,7 +105,8 @@ class AmxAttention {
   static int least(int a, int b) { return a < b ? a : b; }
   static int greater(int a, int b) { return a > b ? a : b; }
 
-  // A tile ends in rows of the sequences behind it, which are made after it.
+  // A tile may start at any row, so it also covers rows of the next sequence. Their scores are
+  // overwritten when that sequence's own tile is computed.
   void score_own(int from, int step) {
     int row = 0;
     for (int m = 0; m < job_.count; ++m) {
@@ -113,7 +116,8 @@ class AmxAttention {
       row += head.tokens * head.group;
     }
   }
-  // Likewise, from one place of sums into the other.
+  // As in score_own(). Sums are read from one buffer and written to the other, so that no row
+  // accumulates another sequence's values.
   void mix_own(int from, int step) {
     int row = 0;
     for (int m = 0; m < job_.count; ++m) {
@@ -125,7 +129,7 @@ class AmxAttention {
     softmax_.swap_sums();
   }
 
-  // The scores of Q tiles of rows from `row` on with a page, which is `place` in this step.
+  // The scores of Q tiles of rows, starting at `row`, with page number `place` of this step.
   template <int Q>
   void score(const AttentionHead& head, int page, int place, int row) {
     zero_tile<0>();
@@ -159,7 +163,7 @@ class AmxAttention {
     }
   }
 
-  // sums += shares * values, of Q tiles of rows from `row` on and pages [from, until).
+  // sums += shares * values for Q tiles of rows, starting at `row`, and pages [from, until).
   template <int Q>
   void mix(const AttentionHead& head, int from, int until, int step, int row, bool in_place) {
     const std::byte* values[kPages];
@@ -200,8 +204,8 @@ class AmxAttention {
     settled();
   }
 
-  // The values of a page, with zeros for tokens that are not there yet: they hold anything, NaN
-  // too.
+  // The values of a page, with zeros for tokens that are not stored yet: their memory may hold
+  // anything, NaN included.
   const std::byte* values_of(const AttentionHead& head, int page) {
     const std::byte* values = head.page(page) + steps_ * kPanelStepBytes;
     const int tokens = head.last_seen(head.tokens - 1) - page * kPanel;
@@ -222,7 +226,7 @@ class AmxAttention {
   }
 
   const AttentionJob& job_;
-  const AttentionHead& head_;  // the first of them
+  const AttentionHead& head_;  // the first of the job
   const int steps_, lines_;
   AmxSoftmax softmax_;
   AmxFetch fetch_;

@@ -1,16 +1,16 @@
-// The gated delta rule on AMX tiles, in chunks of 16 tokens that stand at fixed positions of their
-// sequence. Between calls a head keeps S as it was when the chunk began, and what the chunk's
-// tokens brought since: keys, updates u, decays. With G_i the product of the decays up to token i,
-// and r_is of those behind token s:
+// The chunked gated delta rule on AMX tiles. Chunks of 16 tokens begin at multiples of 16 of the
+// position. Between calls a head keeps S as of the beginning of the open chunk, and the keys,
+// updates u and decays of the chunk's tokens so far. With G_i the product of the decays up to token
+// i, and r_is the product of the decays after token s up to token i:
 //   u_i = beta_i (v_i - G_i S^T k_i - sum of r_is (k_s k_i) u_s over s < i)
 //   o_i = G_i S^T q_i + sum of r_is (k_s q_i) u_s over s <= i
-// and behind the last token S <- G S + sum of r_s k_s u_s^T. So S is read once for all tokens of a
-// call and written once in 16, by products. A token's numbers come from its own rows of tiles and
-// from those before it in ascending order: where calls cut a sequence changes no bit.
+// and after the last token S <- G S + sum of r_s k_s u_s^T. So S is read once for all tokens of a
+// call and written once per chunk, by GEMMs. A token's numbers come from its own tile rows and from
+// earlier tokens in ascending order: how calls split a sequence changes no bit.
 //
-// Where bf16 is multiplied, a number is the sum of two of them, upper and rest, 16 bits of
-// significand: q, k, S, which is kept so, and r u. The product of two rests is left out, but for
-// the update of S, where it costs nothing.
+// Tiles multiply bf16, so q, k, S and r u are split into the sum of two bf16 numbers (upper and
+// rest, 16 bits of significand in all); S is stored split. The product of two rests is omitted,
+// except in the update of S, where it is free.
 #pragma once
 
 #include "backend/cpu/amx_tiles.h"
@@ -38,7 +38,7 @@ class AmxDelta {
   static constexpr int kChunk = kDeltaChunk;
   static constexpr int kHalf = kTileRows / 2;
   static constexpr int kGrown = kTileDepth * kStateColumns;
-  static constexpr int kFromMemory = 16384;  // bytes that are asked for ahead
+  static constexpr int kFromMemory = 16384;  // prefetch distance in bytes
   static_assert(kChunk == kTileRows && kStateColumns == kPanel && kDepthStep == kTileDepth);
   static_assert(delta_scratch(kTileDepth, kStateColumns) == 16 * kTileFloats + 2 * kGrown);
 
@@ -64,7 +64,7 @@ class AmxDelta {
     s_ = head.state + kept.s();
   }
 
-  // Tokens [first, first + count) of this call, the chunk's from `place` on.
+  // Tokens [first, first + count) of this call, which are the chunk's tokens from `place` on.
   void take(int first, int place, int count) {
     const bool few = count <= kHalf;
     queries_from_ = few ? kHalf : kTileRows;
@@ -75,7 +75,7 @@ class AmxDelta {
     read_strip(0);
     settled();
     for (int i = 0; i < count; ++i) weigh(i, place + i);
-    // Tiles are a strip ahead of vectors.
+    // Software pipeline: tiles compute one strip ahead of the vector code.
     for (int strip = 0; strip < strips_; ++strip) {
       if (strip + 1 < strips_) read_strip(strip + 1);
       settled();
@@ -85,9 +85,8 @@ class AmxDelta {
     cold_ = false;
   }
 
-  // Rows of the inputs: k of token i at i, q at queries_from_ + i, in the blocks of the upper bits
-  // and in those of the rest behind them. What other rows hold does not matter, their sums are not
-  // looked at.
+  // Rows of the inputs: k of token i is row i, q is row queries_from_ + i. The blocks of the upper
+  // bits come first, then those of the rest. Other rows may hold anything: their sums are not read.
   void pack(int i, int token, int place, int blocks) {
     const int width = head_.key_dim;
     const float* q = head_.q + token * head_.stride;
@@ -119,7 +118,7 @@ class AmxDelta {
     for (int pair = 0; pair < kTileDepth / 2; ++pair) to[pair * kChunk] = pairs[pair];
   }
 
-  // The products of keys and queries with the keys of the chunk.
+  // The dot products of keys and queries with the keys of the chunk.
   template <int kBlocks>
   void compare() {
     zero_tile<0>();
@@ -192,7 +191,7 @@ class AmxDelta {
     if constexpr (kBlocks == 2) multiply_tiles<3, 5, 7>();
   }
 
-  // The first chunk of a call finds S in memory, the others in the second-level cache.
+  // Prefetches S: the first chunk of a call reads it from memory, later ones from the L2 cache.
   void ask(const char* w, int quarter) const {
     constexpr int kFromCache = 4096, kQuarter = kPanelStepBytes / 4;
     w += quarter * kQuarter;
@@ -201,7 +200,8 @@ class AmxDelta {
       if (cold_) __builtin_prefetch(w + kFromMemory + at, 0, 2);
     }
   }
-  // Likely the head behind this one is next: of its S what ask() has not come to.
+  // The next head in memory is probably computed next: prefetches what ask() did not reach of its
+  // S.
   void ask_next(int strip) const {
     if (!cold_) return;
     const auto* end = reinterpret_cast<const char*>(s_ + strips_ * strip_floats());
@@ -210,7 +210,7 @@ class AmxDelta {
       __builtin_prefetch(end + kFromMemory + strip * part + at, 0, 2);
   }
 
-  // What the tokens up to this one count for it: G, and r times the products of keys.
+  // The weights of earlier tokens for this one: G, and r times the dot products of keys.
   void weigh(int i, int place) {
     const float* k = alike_ + i * kChunk;
     const float* q = alike_ + (queries_from_ + i) * kChunk;
@@ -257,7 +257,8 @@ class AmxDelta {
     }
   }
 
-  // The chunk is full: S of the next one, 32 rows of a strip at a time, tiles one ahead of vectors.
+  // The chunk is full: computes S for the next one, 32 rows of a strip at a time, with tiles one
+  // step ahead of the vector code.
   void close() {
     turn_keys();
     float since[kChunk + 1];
@@ -276,7 +277,7 @@ class AmxDelta {
     }
   }
 
-  // r u of a strip.
+  // r u of a strip, split into two bf16 numbers.
   void split_updates(int strip, const float* since) {
     const float* updates = updates_ + strip * kChunk * kStateColumns;
     for (int s = 0; s < kChunk; s += 2, updates += 2 * kStateColumns) {
@@ -328,8 +329,8 @@ class AmxDelta {
     }
   }
 
-  // Keys by their numbers, [key_dim][token, twice]: once for the upper bits of the updates, once
-  // for the rest.
+  // The keys transposed, [key_dim][token, twice]: once for the upper bits of the updates, once for
+  // the rest.
   void turn_keys() {
     auto* to = reinterpret_cast<__m256i*>(turned_);
     for (int pair = 0; pair < 2 * steps_ * kTileRows; ++pair, to += 4) {
@@ -347,7 +348,7 @@ class AmxDelta {
   bool cold_ = true;
   float* inputs_;        // [step][upper, rest][block][kTileRows][kTileDepth] bf16
   float* alike_;         // [row of the inputs][kChunk]
-  float* read_;          // [strip][2 * kTileRows][kStateColumns], of one block the first half
+  float* read_;          // [strip][2 * kTileRows][kStateColumns]; one block uses the first half
   float* turned_;        // [upper, rest][padded key_dim][2][kChunk] bf16
   float* split_;         // r u: [strip][upper, rest][kChunk / 2][kPanel][2] bf16
   float* grown_;         // [2][kTileDepth][kStateColumns]

@@ -1,20 +1,21 @@
-// What a job of attention on AMX reads, asked of memory ahead of its use.
+// Software prefetch for attention on AMX.
 #pragma once
 
 #include "backend/cpu/kernels.h"
 
 namespace counterbeam {
 
-// The keys and values of a job in the order of their use, then those of the job that follows, a few
-// lines at a time. The first kAhead bytes of a job are asked for by the one before it.
+// Prefetches the keys and values of a job in the order of their use, then those of the next job, a
+// few cache lines at a time between tile instructions. The first kAhead bytes of a job are
+// prefetched by the job before it.
 class AmxFetch {
  public:
   static constexpr int kAhead = 1 << 17;
 
-  // `rows` of all sequences; ask() is called for each of them in every step of the softmax, and for
-  // every two tiles of keys or values.
+  // `rows`: of all sequences. ask() is called once per row in every step of the softmax, and once
+  // per two tiles of keys or values.
   AmxFetch(const AttentionJob& job, int rows) : job_(&job) {
-    // One token finds its pages in memory; many share them, in the cache.
+    // Only decoding reads its pages from memory; the rows of a prefill find them in the cache.
     if (job.heads[0].tokens > 1) return;
     const int tiles = round_up(job.heads[0].width, kPanel) / kPanel;
     page_bytes_ = tiles * 2 * kPanel * kPanel * 2;
@@ -45,7 +46,7 @@ class AmxFetch {
     member_ = 0;
   }
 
-  // To the next page; false where there is none to ask for.
+  // Moves to the next page; false if there is none left to prefetch.
   bool turn() {
     while (job_) {
       const AttentionHead& head = job_->heads[member_];
@@ -84,7 +85,7 @@ class AmxFetch {
 
   const AttentionJob* job_;
   int page_bytes_ = 0, lines_ = 0;
-  int skip_ = 0, left_ = 0;  // pages of this job that were asked for, and of the next that will be
+  int skip_ = 0, left_ = 0;  // pages of this job already prefetched, and of the next job to do
   int step_ = 0, member_ = 0, page_ = 0;
   bool following_ = false;
   const std::byte* at_ = nullptr;

@@ -1,12 +1,12 @@
-// The instructions of AMX. The compiler does not know that they read and write memory
-// (amx_tiles.h). Include only from files compiled for AMX.
+// The AMX instructions as inline assembly. The compiler does not know that they read and write
+// memory: see settled() in amx_tiles.h. Include only from files compiled for AMX.
 #pragma once
 
 #include <cstddef>
 
-// Where another thread runs on the same core, loads and products that stand close together fill the
-// queues that both share, and each takes up to twice as long. Eight empty instructions behind each
-// prevent that and cost nothing on a core of one's own (docs/performance.md).
+// While the sibling hardware thread of a core is busy, adjacent tile loads and products take up to
+// twice as long, probably because they fill the shared scheduler queue. Eight nops after each
+// prevent that and cost nothing on a core whose sibling is idle.
 #define COUNTERBEAM_SPACED(instruction) instruction "\n.rept 8\nnop\n.endr"
 
 namespace counterbeam {

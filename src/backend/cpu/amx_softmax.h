@@ -1,9 +1,10 @@
-// The rows of attention on AMX tiles and their running softmax. A step of it takes the scores of up
-// to kPages pages, counted from the first of the sequence, and leaves each row's shares and faded
-// sums. A row reads and writes nothing but its own lines, so its bits do not depend on the others.
+// The rows of attention on AMX tiles and their online softmax. A step takes the scores of up to
+// kPages pages (page numbers counted from the start of the sequence), and leaves each row's shares
+// (the softmax weights) and its rescaled sums. A row reads and writes only its own lines, so its
+// bits do not depend on other rows.
 //
-// In all arrays the rows lie one after the other, a tile row (64 bytes) each, so that a tile may
-// begin at any row.
+// In all arrays rows are contiguous, one tile row (64 bytes) each, so that a tile may begin at any
+// row.
 #pragma once
 
 #include "backend/cpu/amx_tiles.h"
@@ -27,8 +28,8 @@ class AmxSoftmax {
     int pages;        // of its sequence
   };
 
-  // `lines`: places for rows, `column_tiles` tiles of 16 columns to a row of sums. REQUIRES the
-  // rows to be filled in next.
+  // `lines`: rows that fit, `column_tiles`: tiles of 16 columns in a row of sums. The caller fills
+  // in the rows next.
   AmxSoftmax(int count, int lines, int column_tiles, float scale, float* scratch)
       : count_(count), lines_(lines), column_tiles_(column_tiles), scale_(scale * kLog2E) {
     scores_ = scratch;
@@ -46,7 +47,8 @@ class AmxSoftmax {
 
   Row& row(int r) { return rows_[r]; }
   int count() const { return count_; }
-  // Where a tile of them begins: [page][half], [page], [column tile] of [line][64 bytes].
+  // The beginning of a tile. Layouts: scores [page][half], shares [page], sums [column tile], each
+  // of [line][64 bytes].
   float* scores(int row, int page, int half) const {
     return scores_ + ((page * 2 + half) * lines_ + row) * 16;
   }
@@ -54,7 +56,7 @@ class AmxSoftmax {
     return shares_ + (page * lines_ + row) * kTileDepth;
   }
   float* sums(int row, int column_tile) const { return sums_ + (column_tile * lines_ + row) * 16; }
-  // The other place for sums; what is there are the sums after swap_sums().
+  // The other buffer of sums, which becomes current with swap_sums().
   float* next_sums(int row, int column_tile) const {
     return sums(row, column_tile) + (swapped_ ? -1 : 1) * column_tiles_ * lines_ * 16;
   }
@@ -87,7 +89,7 @@ class AmxSoftmax {
 
   static int least(int a, int b) { return a < b ? a : b; }
 
-  // 16 scores, or shares, from token `at` on, with `other` for those that the row does not see.
+  // 16 scores or shares from token `at` on, with `other` for tokens that the row does not see.
   template <bool kMasked>
   static F seen(const Row& row, int at, F x, F other) {
     if constexpr (!kMasked) return x;
@@ -124,14 +126,14 @@ class AmxSoftmax {
   }
 
   const int count_, lines_, column_tiles_;
-  const float scale_;  // of a score, to a power of two
+  const float scale_;  // turns a score into an exponent of 2
   float* scores_;
   std::uint16_t* shares_;
   float* sums_;
   bool swapped_ = false;
   Row rows_[kRows];
-  float top_[kRows];                     // score so far
-  alignas(64) float totals_[kRows][16];  // of shares, in parts
+  float top_[kRows];                     // the largest score so far
+  alignas(64) float totals_[kRows][16];  // sums of shares, one per lane
 };
 
 }  // namespace counterbeam

@@ -1,6 +1,6 @@
-// The tile registers of AMX: eight tiles of 16 rows of 64 bytes. Between vectors and tiles that
-// touch the same memory, in either order, stands settled(). Include only from files compiled for
-// AMX.
+// The tile registers of AMX: eight tiles of 16 rows of 64 bytes. A compiler barrier, settled(), is
+// needed between vector code and tile instructions that touch the same memory, in either order.
+// Include only from files compiled for AMX.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ inline constexpr int kTileDepth = 32;  // bf16 inputs of one tile row
 inline constexpr int kTileBytes = 1024;
 inline constexpr int kTileFloats = 256;
 
-// Weights, keys and values lie in panels of 32 columns, [depth / 2][32][2]: a tile of 16 columns
-// starts 64 bytes behind the other and its rows are 128 bytes apart.
+// Weights, keys and values are stored in panels of 32 columns, [depth / 2][32][2]. A panel is two
+// tiles of 16 columns: the second starts 64 bytes after the first, rows are 128 bytes apart.
 inline constexpr int kPanelStride = 128;
 inline constexpr int kPanelStepBytes = 2 * kTileBytes;
 
@@ -27,15 +27,15 @@ inline void settled() {
   __asm__ volatile("" : : : "memory");
 }
 
-// Where a tile was used a moment ago and another thread runs on the same core, this is faster than
-// loading it alone.
+// Zeroing a recently used tile before the load is faster while the sibling hardware thread of the
+// core is busy, and costs nothing otherwise.
 template <int kTile>
 void reload_tile(const void* from, std::ptrdiff_t stride) {
   zero_tile<kTile>();
   load_tile<kTile>(from, stride);
 }
 
-// The tile registers of this thread, for the time of one call.
+// Configures the tile registers of this thread and releases them at the end of the scope.
 class Tiles {
  public:
   Tiles() { configure_tiles(Config()); }

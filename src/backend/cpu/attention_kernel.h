@@ -1,7 +1,8 @@
-// Attention row by row for the query heads that share a key head, over any of the vector types.
-// Pages are taken in order, each with its own step of the running softmax; tokens a row does not
-// see take no part in any sum. So the bits of a row depend on its position alone, not on the rows
-// it was computed with.
+// Attention of one token and the query heads that share a key head, for any vector type. A page of
+// keys is a panel whose columns are its 32 tokens, a page of values is panels whose columns are the
+// head's width, so scores and sums use the instructions of the GEMM. Pages are taken in order, each
+// with a step of the online softmax, and tokens that a row does not see enter no sum: the bits of a
+// row depend on its position alone, not on the rows it is batched with.
 #pragma once
 
 #include "backend/cpu/product_kernels.h"
@@ -18,16 +19,16 @@ struct AttentionLoops {
   static constexpr int kMaxRows = 16;
   static_assert(S::kRows <= kMaxRows);
 
-  // The running softmax of R query heads.
+  // The online softmax of R query heads.
   template <int R>
   struct State {
     float* scores;   // [R][kTokens]
     float* sums;     // [R][padded width]
-    Input* queries;  // as ProductLoops::pack leaves them, likewise
-    Input* shares;   // the softmax weights of a page
+    Input* queries;  // packed by ProductLoops::pack
+    Input* shares;   // the softmax weights of a page, packed alike
     alignas(64) float top[kMaxRows];
     alignas(64) float total[kMaxRows];
-    alignas(64) float fade[kMaxRows];  // what the page leaves of the earlier sums
+    alignas(64) float fade[kMaxRows];  // the factor that rescales earlier sums to the new maximum
   };
 
   static void run(const AttentionJob& job, float* scratch) {
@@ -98,7 +99,7 @@ struct AttentionLoops {
     }
   }
 
-  // Scores of tokens [from, to) of a page into shares; the others get none.
+  // Turns the scores of tokens [from, to) of a page into shares; other tokens get 0.
   template <int R>
   static void softmax(State<R>& state, int from, int to, float scale) {
     constexpr int kVectors = kTokens / S::kWidth;

@@ -7,7 +7,7 @@
 namespace counterbeam {
 namespace {
 
-constexpr int kTileRows = 16;  // what a sequence of several in a job may have
+constexpr int kTileRows = 16;  // the most rows per sequence in a job with several
 
 int first_step(const AttentionRun& run, int window) {
   AttentionHead head;
@@ -16,14 +16,14 @@ int first_step(const AttentionRun& run, int window) {
   return head.first_step();
 }
 
-// To their end, by the first token and so by all.
+// Pages of which the first token, and so every token of the run, sees all keys.
 int pages_seen(const AttentionRun& run) {
   return (run.position + 1) / kPanel;
 }
 
-// Whether one more sequence, with `common` pages, makes a job read fewer pages than two jobs would:
-// with the first `count` sharing `shared`, each of the pages that are no longer shared is read
-// `count` times instead of once.
+// Whether adding a sequence that shares `common` pages makes one job read fewer pages than two jobs
+// would. The job's `count` sequences share `shared` pages; each page that is no longer shared is
+// read `count` times instead of once.
 bool worthwhile(int count, int shared, int common) {
   return count == 1 || count * common > (count - 1) * shared;
 }
@@ -49,7 +49,7 @@ AttentionPlan plan_attention(const PageOrder& order, const AttentionLimits& limi
   const int most = std::max(1, limits.rows / limits.group);
   const int together = limits.group <= kTileRows ? std::min(most, limits.sequences) : 1;
   AttentionPlan plan;
-  // Adds a run of one token to the last group, if it may and should be there.
+  // Adds a run of one token to the last group if that is allowed and worthwhile.
   const auto joins = [&](const AttentionRun& run, int common) {
     if (plan.groups.empty() || run.tokens > 1) return false;
     AttentionGroup& group = plan.groups.back();

@@ -1,6 +1,6 @@
-// Which rows of a pass attend together. Sequences that begin with the same pages (beams forked from
-// one) stand side by side, and where the kernel takes several rows at once they share a job, so
-// that those pages are loaded once. How rows are grouped changes no result.
+// Groups the rows of a pass into attention jobs. Sequences with a shared prefix (beams forked from
+// one) are sorted next to each other. If the kernel takes several rows at once, they form one job,
+// which loads the shared pages once. Grouping changes no result.
 #pragma once
 
 #include <span>
@@ -15,7 +15,7 @@ class PageOrder {
  public:
   struct Place {
     const Segment* segment;
-    int common;  // pages at the beginning that are those of the segment before
+    int common;  // leading pages shared with the place before
   };
 
   PageOrder() = default;
@@ -30,14 +30,14 @@ class PageOrder {
 struct AttentionRun {
   int row;
   int tokens;
-  int position;  // of the first of them
+  int position;  // of the first row
 };
 
 // Runs [first, first + count) of a plan.
 struct AttentionGroup {
   int first;
   int count;
-  int shared;  // pages that all of them begin with, and see to their end
+  int shared;  // leading pages that all runs share and whose every token they all see
 };
 
 struct AttentionPlan {
@@ -46,9 +46,9 @@ struct AttentionPlan {
 };
 
 struct AttentionLimits {
-  int rows;       // tokens times query heads that one job takes
-  int sequences;  // that one job takes
-  int group;      // query heads of a key head
+  int rows;       // of a job: tokens times query heads
+  int sequences;  // of a job
+  int group;      // query heads per key head
   int window;     // > 0: how far back a token sees, itself included
 };
 

@@ -1,5 +1,7 @@
-// The head: logits of a chunk of rows, summarised block by block while they are in the cache, then
-// the jobs. Nothing of [rows, vocabulary] is meant to outlive the call.
+// The head of the CPU back end. Logits are computed for up to 64 rows at a time, in blocks of the
+// vocabulary that are summarised (maximum, sum of exponentials, finite or not) while they are in
+// the cache. Only rows that are drawn from keep their logits. If many given tokens are scored, each
+// block of the head's weights is read once for all rows.
 #include <algorithm>
 #include <numeric>
 
@@ -9,14 +11,14 @@
 namespace counterbeam {
 namespace {
 
-constexpr std::size_t kChunkRows = 64;  // of logits at once, where the jobs allow it
-constexpr int kScoredRows = 128;        // that meet a block of the vocabulary together
+constexpr std::size_t kChunkRows = 64;  // rows of logits at once, unless one job needs more
+constexpr int kScoredRows = 128;        // rows multiplied by a block of the vocabulary at once
 void add_row(std::vector<int>& rows, int row) {
   const auto at = std::lower_bound(rows.begin(), rows.end(), row);
   if (at == rows.end() || *at != row) rows.insert(at, row);
 }
 
-// These and what the job looks at.
+// `rows` and those that the job refers to.
 std::vector<int> rows_with(std::vector<int> rows, const HeadJob& job) {
   add_row(rows, job.row);
   for (const auto& [row, share] : job.mix) add_row(rows, row);
@@ -52,7 +54,8 @@ std::vector<HeadResult> CpuOps::head(Matrix x, const PackedMatrix& weight,
   return results;
 }
 
-// Log-probabilities of given tokens: every block of the vocabulary is read once for all rows.
+// Log-probabilities of given tokens: the weights of a block of the vocabulary are read once for all
+// rows, and its logits never leave the cache.
 void CpuOps::score_given(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
                          std::span<const HeadJob> jobs, std::span<const int> which) {
   if (which.empty()) return;

@@ -12,13 +12,13 @@ const CpuMatrix& cpu(const PackedMatrix& matrix) {
   return static_cast<const CpuMatrix&>(matrix);
 }
 
-// Below so many multiply-adds a second thread is not worth waking.
+// With fewer multiply-adds, waking a second thread costs more than it saves.
 constexpr double kShareProducts = 200e3;
-constexpr std::size_t kCachedInputs = std::size_t{1} << 20;  // bytes, of a product
-constexpr int kGatedRows = 32;  // from so many on, gate and up stay in the cache
+constexpr std::size_t kCachedInputs = std::size_t{1} << 20;  // bytes that stay in the L2 cache
+constexpr int kGatedRows = 32;  // from here on, gate and up are computed a few panels at a time
 
-// The rows that multiply about as fast as the weights are read (docs/performance.md). On AMX that
-// is one pass over a panel; the time of a second pass does not hide behind memory.
+// The number of rows up to which reading the weights, not multiplying, bounds a GEMM. On AMX it is
+// one pass over a panel (three tiles of rows); a second pass no longer hides behind memory.
 int cheap_rows(Precision precision, Isa isa) {
   if (precision == Precision::F32) return isa >= Isa::Avx512 ? 12 : 4;
   return isa == Isa::Amx ? 48 : isa == Isa::Avx512Bf16 ? 12 : 4;
@@ -34,7 +34,7 @@ CpuOps::CpuOps(Precision precision, int threads, Isa isa)
       costs_{.activation_bytes = sizeof(float),
              .threads = threads,
              .cheap_rows = cheap_rows(precision, isa),
-             .state_passes = takes_chunks() ? 1 : 2},  // a chunk writes its state once
+             .state_passes = takes_chunks() ? 1 : 2},  // written once per chunk only
       scratch_(static_cast<std::size_t>(threads)) {}
 
 std::string CpuOps::name() const {
@@ -80,7 +80,7 @@ void CpuOps::begin(const Batch& batch) {
       row_position_[segment.first_row + i] = segment.position + i;
     }
   }
-  // One block that would have held the whole last pass.
+  // Replaces several blocks by one that would have held the whole last pass.
   if (arena_.size() > 1) {
     std::size_t bytes = 0;
     for (const Memory& block : arena_) bytes += block.bytes();
@@ -136,8 +136,8 @@ Product CpuOps::prepare(Rows x, int rows, const PackedMatrix& weight) {
   product.rows = rows;
   inputs_.want(kernels.packed_bytes(rows, product.depth));
   product.inputs = inputs_.data();
-  // Cut along the depth, as the product that made the inputs was along its outputs: a thread finds
-  // in its cache what it wrote.
+  // Split along the depth, as the product that computed these inputs was split along its outputs:
+  // a thread then finds what it wrote in its own cache.
   const int grain = kShareElements / (rows * kDepthStep) + 1;
   pool_.split(product.depth / kDepthStep, grain, [&](int begin, int end) {
     kernels.pack(inputs_.data(), x, rows, weight.in, product.depth, begin * kDepthStep,
@@ -156,7 +156,7 @@ void CpuOps::multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vect
   const double panel_work = double(x.rows) * product.depth * kPanel;
   const int panels = cpu(weight).panel_count();
   int grain = static_cast<int>(kShareProducts / panel_work) + 1;
-  // Every part reads all inputs; where they do not stay in the cache, it should be worth it.
+  // Every part reads all inputs: if they exceed the cache, use fewer and larger parts.
   if (product_kernels().packed_bytes(x.rows, product.depth) > kCachedInputs)
     grain = std::max(grain, panels / (4 * pool_.threads()));
   pool_.split(panels, grain,
@@ -171,8 +171,8 @@ void CpuOps::matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const 
   multiply(rows_of(sum), x, weight, bias, true);
 }
 
-// A few panels of the gate and the same of the up projection at a time, so that neither leaves the
-// cache before they are multiplied.
+// Computes a few panels of the gate and the same panels of the up projection at a time, so that
+// silu(gate) * up finds both in the cache.
 void CpuOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
                           Matrix for_both) {
   const int rows = x.rows, panels = out.width / kPanel;

@@ -1,5 +1,7 @@
-// The operations on packed weights and vector kernels. Work is shared among the threads of a pool
-// so that which thread does what never changes a result.
+// The CPU back end: packed weights, kernels per instruction set, and a pool of threads. A product
+// is split along its outputs. Each thread owns a contiguous range of them, so that prefetch and
+// next use coincide, and takes from the ends of other ranges when it is done (work stealing). Which
+// thread computes what never changes a result. Small operations run on the calling thread.
 #pragma once
 
 #include <vector>
@@ -62,26 +64,26 @@ class CpuOps : public Ops {
   void logits(std::span<float> out, Matrix x, const PackedMatrix& weight) override;
 
  private:
-  // Below so many elements a second thread is not worth waking.
+  // With fewer elements, waking a second thread costs more than it saves.
   static constexpr int kShareElements = 8192;
 
   const ProductKernels& product_kernels() const {
     return precision_ == Precision::F32 ? kernels_.f32 : kernels_.bf16;
   }
-  // The delta rule in chunks, where there is a kernel for it.
+  // Whether the delta rule is computed in chunks (AMX only).
   bool takes_chunks() const { return precision_ == Precision::Bf16 && kernels_.delta_chunks; }
   Product product_of(const PackedMatrix& weight) const;
-  // Packs the inputs of a product; the result says where they are.
+  // Packs the inputs of a product into inputs_ and returns the product with its pointers set.
   Product prepare(Rows x, int rows, const PackedMatrix& weight);
   void multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vector* bias, bool add);
-  // task(row) for all rows, shared when there is enough to do.
+  // Runs task(row) for all rows, in parallel if there is enough work.
   template <typename Task>
   void for_rows(int rows, int width, Task&& task) {
     pool_.split(rows, (kShareElements + width - 1) / width, [&](int begin, int end) {
       for (int row = begin; row < end; ++row) task(row);
     });
   }
-  // The logits of one chunk of jobs (all the rows they speak of), and what is wanted of them.
+  // Computes the logits of the rows that one chunk of jobs refers to, then the jobs.
   void run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
                 std::span<const HeadJob> jobs, std::span<const int> which,
                 std::span<const int> rows);
@@ -100,15 +102,15 @@ class CpuOps : public Ops {
   std::vector<const Segment*> row_segment_;  // [rows]
   std::vector<int> row_position_;            // [rows]
 
-  std::vector<Memory> arena_;  // the matrices of a pass lie in the last block
+  std::vector<Memory> arena_;  // matrices are allocated from the last block
   std::size_t arena_used_ = 0;
   Memory inputs_;                // packed rows of a product
   std::vector<Memory> scratch_;  // [threads]
-  Memory logits_;                // of one chunk of rows, while head() runs
+  Memory logits_;                // of one chunk of rows, during head()
   std::vector<RopeTable> ropes_;
 };
 
-// Rows of floats that a matrix looks at.
+// The rows of a matrix of floats.
 inline Rows rows_of(Matrix m) {
   return {static_cast<float*>(m.data), m.stride};
 }

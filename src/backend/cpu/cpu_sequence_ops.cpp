@@ -1,4 +1,4 @@
-// The operations that know of sequences: rotation by position, keys and values, recurrent states.
+// The operations of CpuOps that depend on sequences: rope, keys and values, recurrent states.
 #include <algorithm>
 #include <cmath>
 
@@ -29,7 +29,7 @@ std::unique_ptr<KvStore> CpuOps::make_kv_store(const KvShape& shape, int pages) 
   return std::make_unique<CpuKv>(shape, pages, precision_);
 }
 
-// A token is a column of its page, so that the whole page is copied as fast as a part of it.
+// A token is a column of its page, so copying the whole page is as fast as copying a part.
 void CpuOps::copy_page(KvStore& store, PageId from, PageId to, int) {
   cpu(store).copy_page(from, to);
 }
@@ -64,7 +64,7 @@ void CpuOps::rope(Matrix x, int heads, const Rope& rope) {
 }
 
 void CpuOps::store_kv(KvStore& store, int layer, Matrix k, Matrix v) {
-  constexpr int kScattered = 8;  // number by number, not by vectors
+  constexpr int kScattered = 8;  // scalar stores cost this much more than vector stores
   for_rows(k.rows, kScattered * 2 * k.width, [&](int r) {
     const int position = row_position_[r];
     cpu(store).put(layer, row_segment_[r]->pages[position / kPageTokens], position % kPageTokens,
@@ -78,7 +78,7 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
   const auto attend =
       precision_ == Precision::F32 ? kernels_.attention_f32 : kernels_.attention_bf16;
   const int group = heads / kv.shape().heads, width = kv.shape().head_dim;
-  // Two jobs to a thread, if there are as many; beyond that, rows that share pages go together.
+  // At least two jobs per thread if possible; beyond that, rows that share pages form one job.
   const int rows = static_cast<int>(row_position_.size());
   const int most = std::max(1, rows * kv.shape().heads / (2 * pool_.threads()));
   const AttentionPlan plan =
@@ -100,7 +100,7 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
     job.scale = scale;
     return job;
   };
-  // The jobs of one key head follow each other: neighbours share pages too.
+  // Jobs of the same key head are adjacent, since neighbours share pages.
   std::vector<AttentionHead> all;
   for (int head = 0; head < kv.shape().heads; ++head) {
     for (const AttentionRun& run : plan.runs) all.push_back(head_of(run, head));
@@ -175,7 +175,7 @@ void CpuOps::delta_net(Matrix out, const DeltaNetInputs& in, StateStore& store, 
     job.value_dim = shape.value_dim;
     run(job, work);
   };
-  // Heads lie one behind the other; so does what a thread takes.
+  // States of heads are contiguous in memory, and so are the heads that a thread takes.
   pool_.split(tasks, 1, [&](int begin, int end, int worker) {
     for (int task = begin; task < end; ++task) advance(task, worker);
   });

@@ -1,9 +1,9 @@
-// The gated delta rule of one value head, token by token, over any of the vector types:
+// The gated delta rule of one value head, token by token, for any vector type:
 //   S <- e^g S;  m = S^T k;  delta = beta (v - m);  S <- S + k delta^T;  o = S^T q
-// The last two are taken apart, o = e^g S^T q + (k q) delta with S of before, so that a token needs
-// two sums over S before it can update it. The pass that updates S for one token makes the sums of
-// the next. Columns of S do not meet: two vectors of them go through many tokens at a time, and the
-// strip of kStateColumns that they lie in stays in the first-level cache.
+// With S of before the token, o = e^g S^T q + (k q) delta, so a token needs two sums over S and
+// then one update. The pass that updates S for one token also computes the sums of the next.
+// Columns of S are independent: two vectors of them are taken through many tokens at a time, while
+// the strip of kStateColumns that contains them stays in the L1 cache.
 #pragma once
 
 #include "backend/cpu/row_kernels.h"
@@ -19,7 +19,7 @@ struct DeltaLoops {
     float keys_product, decay, beta;
   };
 
-  // That make k of unit length, and q as well, times key_dim^-1/2.
+  // The factors that make k of unit length, and q of length key_dim^-1/2.
   static float key_scale(const float* k, int key_dim) {
     return 1.0f / __builtin_sqrtf(RowLoops<S>::dot(k, k, key_dim) + 1e-6f);
   }
@@ -27,7 +27,7 @@ struct DeltaLoops {
     return key_scale(q, key_dim) / __builtin_sqrtf(static_cast<float>(key_dim));
   }
 
-  // q and k, scaled, into keys [key_dim][2]; their product.
+  // Writes scaled q and k to keys [key_dim][2] and returns their dot product.
   static float unit_keys(float* keys, const float* q, const float* k, int key_dim) {
     const float q_scale = query_scale(q, key_dim), k_scale = key_scale(k, key_dim);
     for (int i = 0; i < key_dim; ++i) {
@@ -37,7 +37,7 @@ struct DeltaLoops {
     return RowLoops<S>::dot(q, k, key_dim) * q_scale * k_scale;
   }
 
-  // S^T k and S^T q of two vectors of columns, each in two parts: rows of S that are even, and odd.
+  // S^T k and S^T q of two vectors of columns, each in two partial sums: even and odd rows of S.
   struct Sums {
     F k[2][2], q[2][2];  // [vector][part]
     void clear() {
@@ -75,7 +75,7 @@ struct DeltaLoops {
     });
   }
 
-  // The token's update; with the sums that the next token needs, where there is one.
+  // The token's update and, with kNext, the sums that the next token needs.
   template <bool kNext>
   static void update(Sums& sums, float* strip, const F (&delta)[2], const Token& token,
                      const float* next_keys, int key_dim) {
@@ -92,7 +92,7 @@ struct DeltaLoops {
     });
   }
 
-  // Some tokens on two vectors of columns, of which `columns` are there.
+  // Several tokens on two vectors of columns, of which `columns` columns exist.
   static void run_pair(Rows out, float* strip, const Token* tokens, int count, const float* v,
                        std::ptrdiff_t v_stride, int columns, int key_dim) {
     Sums sums;
@@ -120,7 +120,7 @@ struct DeltaLoops {
   }
 
   static void run(const DeltaHead& head, float* scratch) {
-    constexpr int kTokens = 16;  // whose keys are made ready at once
+    constexpr int kTokens = 16;  // tokens whose keys are prepared at once
     for (int first = 0; first < head.tokens; first += kTokens) {
       const int count = head.tokens - first < kTokens ? head.tokens - first : kTokens;
       Token tokens[kTokens];

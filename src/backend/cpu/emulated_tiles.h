@@ -1,7 +1,6 @@
-// The tile instructions of AMX in software, with the products of AVX-512 BF16: tests of the tile
-// path on machines without it (COUNTERBEAM_EMULATED_TILES). A product adds pairs of inputs in
-// ascending order to each sum; the instruction may round otherwise. What tiles hold is lost with
-// the release.
+// The AMX tile instructions emulated with AVX-512 BF16, to test the tile path on machines without
+// AMX (COUNTERBEAM_EMULATED_TILES). A product adds pairs of inputs to each sum in ascending order;
+// the real instruction may round differently. Releasing the tiles clears them.
 #pragma once
 
 #include <immintrin.h>

@@ -79,7 +79,7 @@ float HeadChunk::logit(int row, TokenId token, float* space) const {
   return part.out.row(at)[token % kPanel];
 }
 
-// The sum of weighted log-probabilities, as another row of scores.
+// Draws from the sum of weighted log-probabilities, treated as another row of scores.
 Scores::Drawn HeadChunk::draw_mixed(const HeadJob& job, int limit) const {
   std::vector<double> sums(std::size_t(vocab_), 0.0);
   for (const auto& [row, share] : job.mix) {

@@ -1,6 +1,7 @@
-// The logits of one chunk of rows: summaries of all of them, whole rows of those that are drawn
-// from. Of the others no more than a block ever exists; the one logit that is asked for is made
-// again, with the same bits.
+// The logits of one chunk of rows. All rows are summarised; only rows that are drawn from keep all
+// their logits. Of the others at most one block exists at a time: if a logit of theirs is needed
+// (the token is known only after another row's draw), its panel is multiplied again, which gives
+// the same bits.
 #pragma once
 
 #include <vector>
@@ -11,24 +12,25 @@ namespace counterbeam {
 
 class HeadChunk {
  public:
-  // Of a block of logits: rows a power of two apart would share too few places in the cache.
+  // The stride of a block of logits; a power of two would cause cache conflicts.
   static constexpr int kBlockStride = Scores::kBlock + 16;
 
-  // `rows`, ascending: what rows 0, 1, ... of the product are called in jobs.
+  // `rows`, ascending: the row numbers that jobs use for rows 0, 1, ... of the product.
   HeadChunk(const Kernels& kernels, const ProductKernels& products, const Product& product,
             std::span<const int> rows, std::span<const HeadJob> jobs, std::span<const int> which);
 
   int count() const { return static_cast<int>(rows_.size()); }
   int blocks() const { return score_blocks(vocab_); }
-  // Floats for whole rows, to be given before the first block is made.
+  // Floats needed for the rows that are kept; give the memory with keep_in() before the first
+  // make_block().
   std::size_t kept_floats() const;
   void keep_in(float* memory) { kept_.data = memory; }
 
-  // Makes a block of the vocabulary. `space`: count() x kBlockStride.
+  // Computes and summarises a block of the vocabulary. `space`: count() x kBlockStride floats.
   void make_block(int block, float* space);
 
-  // Once all blocks are made: scores `given`, or draws where it is negative. `space`: count() x
-  // kPanel.
+  // REQUIRES all blocks to be made. Scores `given`, or draws if it is negative. `space`: count() x
+  // kPanel floats.
   HeadResult finish(const HeadJob& job, TokenId given, float* space) const;
 
  private:
@@ -43,7 +45,7 @@ class HeadChunk {
   Product product_;
   int vocab_;
   std::span<const int> rows_;
-  std::vector<int> drawn_place_;  // [rows]: among those that are drawn from; -1: it is not
+  std::vector<int> drawn_place_;  // [rows]: index among the kept rows; -1: not drawn from
   Rows kept_;
   std::vector<LogitBlock> summaries_;  // [rows][blocks]
 };

@@ -13,7 +13,7 @@ namespace counterbeam {
 namespace {
 
 #ifdef COUNTERBEAM_EMULATED_TILES
-constexpr bool kEmulatedTiles = true;  // for tests, which ask for them by name
+constexpr bool kEmulatedTiles = true;  // tests select them by name
 #else
 constexpr bool kEmulatedTiles = false;
 #endif
@@ -22,7 +22,7 @@ struct Features {
   bool avx2 = false;    // with FMA and F16C
   bool avx512 = false;  // F, BW, DQ, VL
   bool avx512_bf16 = false;
-  bool amx_bf16 = false;  // before the permission is asked for
+  bool amx_bf16 = false;  // supported; permission to use it is requested separately
 };
 
 std::uint64_t enabled_registers() {
@@ -52,7 +52,7 @@ Features detect() {
   return found;
 }
 
-// Linux hands out the 8 KiB of tile registers on request only; the grant holds for all threads.
+// Linux grants the 8 KiB of tile registers on request only; the grant covers all threads.
 bool ask_for_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;

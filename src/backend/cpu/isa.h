@@ -1,5 +1,5 @@
-// The instruction sets the CPU back end has kernels for, and which of them this machine can run
-// (the processor has them and the operating system keeps their registers).
+// The instruction sets the CPU back end has kernels for, and which of them this machine can run:
+// the processor supports them and the operating system saves their registers.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@ std::string_view name_of(Isa isa);  // "avx512-bf16"
 // For Isa::Amx this asks the kernel for the tile registers, once per process.
 bool runs_here(Isa isa);
 
-// The path of that name, or the best of this machine for "". An unknown name, or a path the
-// machine cannot run, is an error.
+// The path of that name, or the best one this machine can run if the name is empty. Throws an Error
+// for an unknown name and for a path that this machine cannot run.
 Isa choose_isa(std::string_view name);
 
 const Kernels& kernels_for(Isa isa);

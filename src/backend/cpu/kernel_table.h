@@ -1,4 +1,4 @@
-// Fills the table of kernels from the templates, for one vector type.
+// Instantiates the kernel templates for one vector type.
 #pragma once
 
 #include "backend/cpu/attention_kernel.h"

@@ -1,8 +1,8 @@
-// The inner loops of the CPU back end, one table per instruction set. Every function computes a
-// row (or a row and head) in one fixed order of operations, however many rows are asked for.
+// The kernels of the CPU back end: one table of functions per instruction set. A kernel computes a
+// row (or a row and head) in one fixed order of operations, however many rows it is given.
 //
-// Weights lie in panels of kPanel output columns, each holding the whole depth (the inputs, padded
-// with zeros to a multiple of kDepthStep), so that a product streams through memory once:
+// Weights are stored in panels of kPanel output columns, each with the whole depth (the inputs,
+// padded with zeros to a multiple of kDepthStep), so that a product is one stream through memory:
 //   float32  [panel][depth][kPanel]        bf16  [panel][depth / 2][kPanel][2]
 // A page of keys is one such panel per head (columns are tokens, depth is the head's width), a page
 // of values is width / kPanel panels (columns are the head's width, depth is tokens).
@@ -30,33 +30,33 @@ struct Rows {
 };
 
 struct Product {
-  const void* inputs = nullptr;  // as `pack` leaves them
+  const void* inputs = nullptr;  // packed by ProductKernels::pack
   const void* weights = nullptr;
   int rows = 0;
   int depth = 0;    // padded
   int columns = 0;  // outputs, not padded
   Rows out;
-  int first_column = 0;                // the output that stands at column 0 of `out`
+  int first_column = 0;                // the output that is stored to column 0 of `out`
   const float* bias = nullptr;         // [columns] or none
   bool add = false;                    // to what is in `out`
-  const void* next_weights = nullptr;  // what the next product reads, where that is known
+  const void* next_weights = nullptr;  // to prefetch: what the next product reads, or null
 };
 
-// The product of one kind of weights. Inputs [from, until) of all rows, both a multiple of
-// kDepthStep, are packed by themselves.
+// GEMM with one type of weights. pack() converts inputs [from, until) of all rows, both multiples
+// of kDepthStep; ranges may be packed in parallel.
 struct ProductKernels {
   std::size_t (*packed_bytes)(int rows, int depth);
   void (*pack)(void* to, Rows x, int rows, int width, int depth, int from, int until);
   void (*multiply)(const Product& product, int first_panel, int last_panel);
 };
 
-// Some consecutive tokens of a sequence and the query heads that share one key head.
+// Consecutive tokens of a sequence and the query heads that share one key head.
 struct AttentionHead {
   const float* queries = nullptr;  // [tokens] rows of [group, width], at query_stride
-  float* out = nullptr;            // likewise, at out_stride
+  float* out = nullptr;            // the same layout, at out_stride
   std::ptrdiff_t query_stride = 0;
   std::ptrdiff_t out_stride = 0;
-  const std::byte* store = nullptr;  // keys of this head and layer in page 0, values behind them
+  const std::byte* store = nullptr;  // this head and layer in page 0: keys, then values
   const PageId* pages = nullptr;     // of the sequence
   std::ptrdiff_t page_bytes = 0;
   int tokens = 1;
@@ -66,14 +66,14 @@ struct AttentionHead {
   int width = 0;  // of a head
   float scale = 0;
 
-  // Pages from which on they are taken, kStepPages at a time.
+  // The first page that is read, a multiple of kStepPages: pages are taken kStepPages at a time.
   static constexpr int kStepPages = 4;
   int first_step() const { return first_seen(0) / kPanel / kStepPages * kStepPages; }
   int last_page() const { return (last_seen(tokens - 1) + kPanel - 1) / kPanel; }
   const std::byte* page(int index) const {
     return store + static_cast<std::ptrdiff_t>(pages[index]) * page_bytes;
   }
-  // Tokens [first_seen, last_seen) are seen by token `token` of these.
+  // Token number `token` of this run sees tokens [first_seen, last_seen) of the sequence.
   int last_seen(int token) const { return position + token + 1; }
   int first_seen(int token) const {
     const int last = last_seen(token);
@@ -81,24 +81,24 @@ struct AttentionHead {
   }
 };
 
-// Sequences worked on together, of one layer and key head. REQUIRES where they are several: up to
-// Kernels::attention_rows tokens times query heads, 16 at most to a sequence, and the same
-// first_step() of all.
+// Sequences that are computed together, for one layer and key head. REQUIRES, if there are several,
+// at most Kernels::attention_rows rows (tokens times query heads), at most 16 rows per sequence,
+// and the same first_step() for all.
 struct AttentionJob {
   const AttentionHead* heads = nullptr;
   int count = 0;
-  int shared = 0;                      // pages that all begin with, and see to their end
-  const AttentionJob* next = nullptr;  // what is likely asked for after this, if known
+  int shared = 0;                      // leading pages that all share and see all tokens of
+  const AttentionJob* next = nullptr;  // to prefetch: the job that probably comes next, or null
 };
 
-// Some channels of a causal convolution over consecutive tokens:
-// out[t] = silu(sum over i of weight[i] * x[t - taps + 1 + i]); `out` may be x. At most
-// kConvChannels of them, and kMaxTaps taps.
+// A range of channels of a causal convolution over consecutive tokens:
+// out[t] = silu(sum over i of weight[i] * x[t - taps + 1 + i]); `out` may be x. REQUIRES at most
+// kConvChannels channels and kMaxTaps taps.
 struct ConvStrip {
   Rows out;
   Rows x;
   Rows weight;  // [taps]
-  Rows kept;    // [taps - 1] inputs before the first token, oldest first; moved on
+  Rows kept;    // [taps - 1] inputs before the first token, oldest first; advanced
   int taps = 0;
   int tokens = 0;
   int channels = 0;
@@ -108,7 +108,7 @@ inline constexpr int kConvChannels = 512;
 
 // One value head of the Gated DeltaNet over consecutive tokens.
 struct DeltaHead {
-  const float* q = nullptr;  // [tokens, key_dim] at `stride`, likewise k and v
+  const float* q = nullptr;  // [tokens, key_dim] at `stride`, as k and v are
   const float* k = nullptr;
   const float* v = nullptr;
   std::ptrdiff_t stride = 0;
@@ -124,9 +124,8 @@ struct DeltaHead {
 };
 inline constexpr int kStateColumns = 32;
 
-// What the state of a head holds where tokens are taken in chunks, and where, in floats: of the
-// tokens of the open chunk keys (two bf16 numbers each), updates and decays, and S of its
-// beginning.
+// The state of a head if tokens are taken in chunks, with offsets in floats: keys (as two bf16
+// numbers each), updates and decays of the open chunk's tokens, and S as of its beginning.
 inline constexpr int kDeltaChunk = 16;
 struct DeltaChunk {
   std::ptrdiff_t depth, width;
@@ -139,8 +138,8 @@ struct DeltaChunk {
   constexpr std::ptrdiff_t floats() const { return s() + depth * width; }
 };
 
-// Of `count` logits: the largest, the sum of exp(scale * (logit - largest)), and whether all are
-// finite.
+// The summary of a block of logits: the largest, the sum of exp(scale * (logit - largest)), and
+// whether all are finite.
 struct LogitBlock {
   float largest = 0;
   float sum = 0;
@@ -155,7 +154,7 @@ struct Kernels {
                    float centre);
   void (*gated_norm)(float* out, const float* x, const float* gate, const float* weight, int width,
                      float eps);
-  // Halves (x[j], x[half + j]) turned by cosines [half] and sines [half].
+  // Rotates the pairs (x[j], x[half + j]) by cosines [half] and sines [half].
   void (*rope)(float* x, const float* cosines, const float* sines, int half);
   void (*silu_mul)(float* out, const float* gate, const float* up, int width);
   void (*sigmoid_gate)(float* out, const float* gate, int width);
@@ -163,22 +162,22 @@ struct Kernels {
 
   void (*attention_f32)(const AttentionJob& job, float* scratch);
   void (*attention_bf16)(const AttentionJob& job, float* scratch);
-  int attention_rows;  // tokens times query heads that are best taken together
+  int attention_rows;  // the best size of a job: tokens times query heads
   void (*delta)(const DeltaHead& head, float* scratch);
-  void (*delta_chunks)(const DeltaHead& head, float* scratch);  // in bf16, where there is one
+  void (*delta_chunks)(const DeltaHead& head, float* scratch);  // for bf16; null: not available
 
   LogitBlock (*logit_block)(const float* logits, int count, float scale);
-  // The sum of exp(scale * (logit - largest)), and the terms themselves.
+  // Writes the terms exp(scale * (logit - largest)) and returns their sum.
   float (*exp_terms)(float* terms, const float* logits, int count, float scale, float largest);
 };
 
-// Floats of scratch that attention and delta want.
+// Floats of scratch that the attention and delta kernels need.
 inline constexpr int attention_scratch(int group, int width) {
   const int vectors = (group + 16) * (3 * round_up(width, kPanel) + 4 * kPanel + 16);
-  const int tiles = 136 * round_up(width, kPanel) + 9216;  // of AMX
+  const int tiles = 136 * round_up(width, kPanel) + 9216;  // AMX
   return vectors > tiles ? vectors : tiles;
 }
-inline constexpr int delta_scratch(int key_dim, int value_dim) {  // vectors want 32 * key_dim
+inline constexpr int delta_scratch(int key_dim, int value_dim) {  // vector code: 32 * key_dim
   return 64 * round_up(key_dim, kDepthStep) + 48 * round_up(value_dim, kPanel) + 2560;
 }
 

@@ -1,8 +1,13 @@
-// bf16 products, attention and the delta rule on AMX tiles; everything else is AVX-512 BF16. Rows
-// are taken in blocks of 16, padded with zeros. An element of a tile starts from the bias and what
-// is to be added to, and is summed over the depth in ascending order whatever the other rows are,
-// also where the sums are stored between two parts of the depth: one row gives the same bits as a
-// thousand.
+// The bf16 GEMM, attention and the delta rule on AMX tiles; everything else is AVX-512 BF16.
+//
+// The GEMM takes rows in blocks of 16, padded with zeros, and panels of 32 columns as two tiles. Up
+// to 48 rows (three blocks, six tiles of sums) need one pass over the weights, which prefetches its
+// own stream: from memory into the L2 cache 16 KB ahead, from there into the L1 cache 4 KB ahead.
+// More rows take two blocks at a time (four tiles of sums) while the next panel is prefetched.
+//
+// Row invariance: a sum starts from the bias and the residual and is accumulated over the depth in
+// ascending order, whatever the other rows are, also if it is stored and reloaded between two parts
+// of the depth. One row gives the same bits as a thousand.
 #include <utility>
 
 #include "backend/cpu/amx_attention.h"
@@ -20,7 +25,7 @@ int least(int a, int b) {
   return a < b ? a : b;
 }
 
-constexpr int kInputBytes = 1 << 20;  // of all rows, that stay in the second-level cache
+constexpr int kInputBytes = 1 << 20;  // inputs of all rows that stay in the L2 cache
 
 int blocks(int rows) {
   return (rows + kTileRows - 1) / kTileRows;
@@ -48,8 +53,8 @@ void pack(void* to, Rows x, int rows, int width, int depth, int from, int until)
   }
 }
 
-// The order of the work: panels in groups whose outputs stay in the second-level cache while the
-// depth is walked in parts for which the inputs of all rows do.
+// The loop order. The depth is split into parts for which the inputs of all rows stay in the L2
+// cache, and panels into groups whose outputs stay there while the parts of the depth are walked.
 class Walk {
  public:
   Walk(const Product& p, int first_panel, int last_panel)
@@ -64,7 +69,7 @@ class Walk {
   }
   bool done() const { return panel_ >= last_; }
   int panel() const { return panel_; }
-  int from() const { return from_; }  // of the depth
+  int from() const { return from_; }  // start of the current part of the depth
   int until() const { return least(p_.depth, from_ + part_); }
   int steps() const { return (until() - from_) / kTileDepth; }
   bool one_part() const { return part_ == p_.depth; }
@@ -89,11 +94,11 @@ class Walk {
   int from_ = 0;
 };
 
-// Lines of weights in the order of their use, asked for ahead of it.
+// A stream of cache lines to prefetch, in the order of their use.
 struct Hints {
   const char* at = nullptr;
   const char* end = nullptr;
-  const char* then = nullptr;  // goes on here
+  const char* then = nullptr;  // where the stream continues after `end`; null: nowhere
 
   template <int kCacheLevel>
   void ask(int lines) {
@@ -109,19 +114,19 @@ struct Hints {
   }
 };
 
-// A few lines are asked for between any two tile instructions: many at once would hold up the loads
-// behind them.
+// A few lines are prefetched between any two tile instructions: a burst would delay the loads that
+// follow it.
 struct Fetch {
-  Hints memory{};  // into the second-level cache
-  int lines = 0;   // of it at a time
-  Hints cache{};   // from there into the first-level cache
+  Hints memory{};  // from memory into the L2 cache
+  int lines = 0;   // lines of `memory` at a time
+  Hints cache{};   // from the L2 into the L1 cache
 };
 
 float* out_of(const Product& p, int row, int column) {
   return p.out.row(row) + (column - p.first_column);
 }
 
-// Sums of rows and columns that are not all there, or start from a bias.
+// The initial sums of a tile that is partly outside the output or starts from a bias, in a buffer.
 void begin_sums(const Product& p, float* sums, int block, int column) {
   const int left = p.columns - column;
   const auto bias = p.bias ? S::load_part(p.bias + column, left) : S::zero();
@@ -138,8 +143,8 @@ void end_sums(const Product& p, const float* sums, int block, int column) {
     S::store_part(out_of(p, block * kTileRows + r, column), left, S::load(sums + r * S::kWidth));
 }
 
-// Where the tiles of sums are, two to a block of rows: the first, how far apart its rows, and the
-// others.
+// Where the tiles of sums are stored, two per block of rows: the first tile, the distance of its
+// rows, and the distances to the tiles right of it and below it.
 struct SumPlace {
   float* at;
   std::ptrdiff_t row_bytes, right, below;
@@ -158,10 +163,11 @@ void store_sums(const SumPlace& place, std::integer_sequence<int, kTile...>) {
   (store_tile<kTile>(place.tile(kTile), place.row_bytes), ...);
 }
 
-// kTileDepth inputs of one to three blocks of rows: a, and the next blocks `block_bytes` behind it.
-// Tiles 0 to 5 hold the sums, the others weights and inputs. Two blocks keep two tiles of each,
-// which begin_pair() has loaded; each is loaded for the next step after its last use. kOnce: this
-// is the only pass over the weights, which asks for as many lines as it uses.
+// One step of kTileDepth inputs for one to three blocks of rows. The first block is at `a`, the
+// next ones follow at a distance of `block_bytes`. Tiles 0 to 5 hold sums, the others weights and
+// inputs. With two blocks, weights and inputs have two tiles each, loaded first by begin_pair() and
+// then for the next step right after their last use. kOnce: this is the only pass over the weights,
+// so it prefetches as many lines as it consumes.
 template <int kBlocks, bool kOnce>
 void multiply_step(const char* a, std::ptrdiff_t block_bytes, const char* w, bool more,
                    Fetch& fetch) {
@@ -227,7 +233,7 @@ void begin_pair(const char* a, std::ptrdiff_t block_bytes, const char* w) {
   load_tile<5>(a + block_bytes, 64);
 }
 
-// A part of the depth for one panel and one to three blocks of rows.
+// One panel times one to three blocks of rows, over a part of the depth.
 template <int kBlocks, bool kOnce>
 void multiply_blocks(const Product& p, int panel, int block, int from, int until, const char* w,
                      Fetch& fetch) {
@@ -253,7 +259,8 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
     zero_sums(kSums);
   }
   if constexpr (kBlocks == 2) begin_pair(a, block_bytes, w);
-  // The next outputs, a row with every step: to store a tile takes long where its lines are far.
+  // Prefetches the next outputs, up to two rows per step: storing a tile to lines that are not in
+  // the cache is slow.
   int row = kOnce ? p.rows : (block + kBlocks) * kTileRows;
   const int last_row = least(p.rows, row + kBlocks * kTileRows);
   for (int k = from; k < until; k += kTileDepth, a += kTileBytes, w += kPanelStepBytes) {
@@ -269,8 +276,8 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
     end_sums(p, sums[tile], block + tile / 2, column + tile % 2 * 16);
 }
 
-// One pass over the weights, for few rows: asks for its own stream ahead, of memory and then of the
-// cache.
+// One pass over the weights, for up to three blocks of rows. Prefetches its own stream from memory
+// into the L2 cache and from there into the L1 cache.
 template <int kBlocks>
 void multiply_once(const Product& p, Walk walk, const char* end) {
   constexpr int kFromMemory = 16384, kFromCache = 4096;
@@ -283,7 +290,7 @@ void multiply_once(const Product& p, Walk walk, const char* end) {
     multiply_blocks<kBlocks, true>(p, walk.panel(), 0, 0, p.depth, walk.weights(), fetch);
 }
 
-// Two blocks of rows at a time: the next weights arrive while these are multiplied.
+// Two blocks of rows at a time; the next panel's weights are prefetched meanwhile.
 void multiply_pairs(const Product& p, Walk walk, const char* end) {
   constexpr int kAhead = 8192, kStepLines = kPanelStepBytes / 64, kSlots = 4;
   const int all = blocks(p.rows), passes = (all + 1) / 2;
@@ -300,7 +307,8 @@ void multiply_pairs(const Product& p, Walk walk, const char* end) {
     for (int block = 0; block < all; block += 2) {
       const int last_row = least(block + 2, all) * kTileRows;
       int until = now.until();
-      // What is not whole cannot be stored in between.
+      // Tiles at the edge of the output have no place to keep partial sums: they take the whole
+      // depth in the first part.
       if (!now.one_part() && (last_row > p.rows || (now.panel() + 1) * kPanel > p.columns)) {
         if (now.from() > 0) continue;
         until = p.depth;
@@ -324,8 +332,8 @@ void multiply_rows(const Product& p, int first_panel, int last_panel) {
   work(p, walk, end);
 }
 
-// Rows whose inputs do not stay in the cache together go through the weights in groups: reading
-// weights again costs less than putting sums away for every part of the depth.
+// If the inputs of all rows exceed the cache, rows are split into groups that each read the weights
+// once: that costs less than storing and reloading sums for every part of the depth.
 void multiply(const Product& p, int first_panel, int last_panel) {
   const Tiles tiles;
   const int fit = kInputBytes / 2 / p.depth, most = fit > 256 ? fit + fit / 4 : 320;

@@ -23,7 +23,7 @@ Memory::Memory(std::size_t bytes) : bytes_(bytes) {
   if (!large) return;
   const std::size_t off = reinterpret_cast<std::uintptr_t>(mapped_) % kLargePage;
   data_ += off == 0 ? 0 : kLargePage - off;
-  madvise(data_, bytes, MADV_HUGEPAGE);  // only a wish
+  madvise(data_, bytes, MADV_HUGEPAGE);  // a hint: failure is harmless
 }
 
 Memory::~Memory() {

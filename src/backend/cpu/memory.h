@@ -1,5 +1,5 @@
-// Memory for weights, stores and scratch: zeros at first, aligned to a cache line, given by the
-// system when it is touched, in large pages where there is much of it.
+// Memory for weights, stores and scratch: initially zero, aligned to a cache line, committed by the
+// system on first touch, in huge pages from 4 MiB on.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace counterbeam {
 class Memory {
  public:
   Memory() = default;
-  explicit Memory(std::size_t bytes);  // throws Error when there is not that much
+  explicit Memory(std::size_t bytes);  // throws an Error if the system refuses
   ~Memory();
   Memory(Memory&& other) noexcept { swap(other); }
   Memory& operator=(Memory&& other) noexcept {
@@ -23,15 +23,15 @@ class Memory {
   float* floats() const { return reinterpret_cast<float*>(data_); }
   std::size_t bytes() const { return bytes_; }
 
-  // At least this much, by giving the old memory up where it is too small: scratch, not storage.
-  // Never so little that it does not get large pages: what is not touched costs nothing.
+  // Grows to at least `bytes`; growing loses the contents. Never less than huge pages need, since
+  // untouched memory costs nothing.
   void want(std::size_t bytes) {
     if (bytes > bytes_) *this = Memory(std::max(bytes + bytes / 4, kLarge));
   }
 
  private:
   static constexpr std::size_t kLargePage = std::size_t{2} << 20;
-  static constexpr std::size_t kLarge = 2 * kLargePage;  // from here on in large pages
+  static constexpr std::size_t kLarge = 2 * kLargePage;  // huge pages from here on
 
   void swap(Memory& other) noexcept {
     std::swap(data_, other.data_);

@@ -30,14 +30,14 @@ std::vector<SourceRow> source_rows(std::span<const TensorView> parts) {
   return rows;
 }
 
-constexpr int kChunk = 256;  // inputs of a panel that are turned at once, a few cache lines a row
+constexpr int kChunk = 256;  // inputs of a panel transposed at once: a few cache lines per row
 
 void chunk_to_f32(float* out, const SourceRow& row, int first, int count) {
   to_f32(row.dtype, row.data + static_cast<std::size_t>(first) * bytes_of(row.dtype),
          {out, static_cast<std::size_t>(count)});
 }
 
-// Pairs of inputs of up to kPanel rows, [rows][kChunk / 2] to [kChunk / 2][kPanel].
+// Transposes pairs of inputs of up to kPanel rows, [rows][kChunk / 2] to [kChunk / 2][kPanel].
 void turn_pairs(std::uint32_t* out, const std::uint32_t* pairs, int rows, int count) {
   for (int first = 0; first < count; first += 16) {
     const int last = std::min(first + 16, count);
@@ -59,7 +59,7 @@ void pack_panel_bf16(std::byte* to, std::span<const SourceRow> rows, int width) 
       auto* halves = reinterpret_cast<std::uint16_t*>(pairs + r * (kChunk / 2));
       if (rows[r].dtype == DType::BF16) {
         const std::byte* from = rows[r].data + std::size_t(first) * 2;
-        // The next chunk of the row: 32 short streams are too many for the processor to foresee.
+        // Prefetches the row's next chunk: 32 streams are too many for the hardware prefetcher.
         for (int line = 0; line < kChunk * 2; line += 64)
           __builtin_prefetch(from + kChunk * 2 + line, 0, 0);
         std::memcpy(halves, from, std::size_t(inputs) * 2);

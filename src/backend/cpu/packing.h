@@ -1,5 +1,5 @@
-// Weights in the panels that kernels.h describes, made from tensors of any float type, and rows
-// taken back out of them.
+// Packs tensors of any float type into the weight panels of kernels.h, and unpacks single rows (for
+// embeddings).
 #pragma once
 
 #include <span>
@@ -25,15 +25,15 @@ struct CpuMatrix : PackedMatrix {
 
 struct CpuVector : Vector {
   std::vector<float> values;
-  // [size / taps][taps] turned into [taps][size / taps], when first asked for.
+  // The values [size / taps][taps] transposed to [taps][size / taps], on first use.
   const float* by_tap(int taps) const;
 
  private:
   mutable std::vector<float> by_tap_;
 };
 
-// Stacks the parts along their first dimension. Parts that are no matrices of one width, or hold
-// no numbers, are an error.
+// Stacks the parts along their first dimension. Throws an Error if they are not matrices of one
+// width or not of a float type.
 std::unique_ptr<CpuMatrix> pack_matrix(std::span<const TensorView> parts, Precision precision,
                                        ThreadPool& pool);
 

@@ -1,6 +1,8 @@
-// Products of packed rows with panels of weights, over any of the vector types. An output is the
-// sum over the depth in ascending order, one multiply-add after the other, in a lane of its own:
-// the same bits for one row as for a thousand.
+// The GEMM of packed rows and weight panels, for any vector type. Rows are rounded to the weights'
+// type and interleaved in blocks of up to S::kRows; a block keeps its sums in registers and loads a
+// weight once for all its rows, and a panel stays in the L2 cache while the other blocks pass over
+// it. An output is one chain of multiply-adds over the depth in ascending order, in a lane of its
+// own: one row gives the same bits as a thousand.
 #pragma once
 
 #include "backend/cpu/kernels.h"
@@ -28,7 +30,7 @@ template <typename S>
 struct F32Weights {
   using Input = float;
   using Weight = float;
-  static constexpr int kInputs = 1;  // of a step
+  static constexpr int kInputs = 1;  // inputs per step
   static constexpr int kInputWords = 1;
 
   template <int R>
@@ -39,8 +41,8 @@ struct F32Weights {
   }
 };
 
-// bf16 weights: a step is a pair of inputs. Without a product of pairs the inputs are floats
-// (rounded to bf16), first the R lower ones, then the R upper ones.
+// bf16 weights: a step is a pair of inputs. Without an instruction for bf16 pairs, the inputs are
+// floats (rounded to bf16): first the R lower ones, then the R upper ones.
 template <typename S, bool kDotsPairs = S::kDotsPairs>
 struct Bf16Weights {
   using Input = float;
@@ -57,7 +59,7 @@ struct Bf16Weights {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) sums.step(S::set1(a[R + r]), u0, u1, r);
   }
-  // The lower inputs of the pair alone.
+  // Only the lower inputs of the pair.
   template <int R>
   static void half_step(Sums<S, R>& sums, const Input* a, const Weight* w) {
     const auto w0 = S::lower(w), w1 = S::lower(w + S::kWidth);
@@ -92,7 +94,7 @@ struct Bf16Weights<S, true> {
   }
 };
 
-// Calls f.template operator()<R>() for the R that equals `rows`, at most S::kRows.
+// Calls f.template operator()<R>() with R equal to `rows`. REQUIRES 1 <= rows <= S::kRows.
 template <typename S, int R = S::kRows, typename F>
 inline void with_rows(int rows, F&& f) {
   if constexpr (R > 1) {
@@ -101,7 +103,7 @@ inline void with_rows(int rows, F&& f) {
   f.template operator()<R>();
 }
 
-// The rows of a product are cut into blocks of nearly equal size, none above S::kRows.
+// The rows of a product are split into blocks of nearly equal size, none above S::kRows.
 template <typename S>
 struct RowBlocks {
   static int count(int rows) { return (rows + S::kRows - 1) / S::kRows; }
@@ -121,7 +123,7 @@ struct ProductLoops {
   }
 
   static void pack(void* to, Rows x, int rows, int width, int depth, int from, int until) {
-    constexpr int kStep = 2 * S::kWidth;  // a line or two of every row at a time
+    constexpr int kStep = 2 * S::kWidth;  // one or two cache lines of every row at a time
     for (int block = 0; block < Blocks::count(rows); ++block) {
       const int first = Blocks::first(block, rows), last = Blocks::first(block + 1, rows);
       Input* out = static_cast<Input*>(to) + first * input_words(depth);
@@ -157,12 +159,11 @@ struct ProductLoops {
            static_cast<std::ptrdiff_t>(panel) * (p.depth / W::kInputs) * kPanel;
   }
 
-  // What is asked of memory ahead of its use: for one block of rows the same stream a little
-  // further on, into the first-level cache; for more the next panel, a part by every block (of
-  // the first eight), into the second.
+  // Prefetch. With one block of rows: the same stream a little ahead, into the L1 cache. With more:
+  // the next panel into the L2 cache, spread over the first eight blocks.
   struct Fetch {
     const char* next;
-    int lines;  // with every four steps
+    int lines;  // per four steps
     bool near;
   };
   static Fetch first_fetch(const Product& p, int panel, int blocks) {
@@ -180,7 +181,7 @@ struct ProductLoops {
     }
   }
 
-  // Inputs [k, k + S::kWidth) of a row, every `step` words.
+  // Packs inputs [k, k + S::kWidth) of a row, `step` words apart.
   static void pack_vector(Input* out, int step, const float* x, int width, int k) {
     constexpr int kWidth = S::kWidth;
     const auto values = k + kWidth <= width ? S::load(x + k) : S::load_part(x + k, width - k);
@@ -208,7 +209,7 @@ struct ProductLoops {
       const Input* a = inputs;
       const Weight* w = weights + column;
       for (int group = 0; group < groups; ++group) {
-        if (column == 0) advance(fetch);  // a second half finds its panel under way
+        if (column == 0) advance(fetch);  // the other columns use the same lines
 #pragma GCC unroll 4
         for (int i = 0; i < 4; ++i) {
           W::step(sums, a, w);

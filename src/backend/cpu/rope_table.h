@@ -1,4 +1,4 @@
-// Cosines and sines of the positions seen so far, made once per position.
+// Cosines and sines per position, computed on first use of a position.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,7 @@ class RopeTable {
   bool is_of(const Rope& rope) const {
     return rope_.scale == rope.scale && rope_.inverse_frequency == rope.inverse_frequency;
   }
-  // Makes what `at` will be asked for. Not to be called beside it.
+  // Computes the entries of a position if they are missing. Not safe to run beside at().
   void prepare(int position);
   // Cosines [half], then sines [half]. REQUIRES a prepared position.
   const float* at(int position) const;

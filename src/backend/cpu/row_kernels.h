@@ -1,4 +1,4 @@
-// Norms, rotations, gates and the causal convolution of one row, over any of the vector types.
+// Norms, rope, gates and the causal convolution of one row, for any vector type.
 #pragma once
 
 #include "backend/cpu/kernels.h"
@@ -6,7 +6,7 @@
 
 namespace counterbeam {
 
-// f(index, lanes) for every vector of [0, width); lanes < S::kWidth in the last one only.
+// Calls f(index, lanes) for every vector of [0, width); lanes < S::kWidth only in the last one.
 template <typename S, typename F>
 inline void for_vectors(int width, F&& f) {
   int i = 0;
@@ -95,7 +95,7 @@ struct RowLoops {
     });
   }
 
-  // From the last token to the first, since `out` may be x and a token reads those before it.
+  // From the last token to the first, since `out` may be x and a token reads earlier ones.
   static void conv(const ConvStrip& strip) {
     const int kept = strip.taps - 1;
     const auto input = [&](int t) { return t < 0 ? strip.kept.row(kept + t) : strip.x.row(t); };
@@ -126,7 +126,7 @@ struct RowLoops {
     F top = lowest, zeros = S::zero();
     for_vectors<S>(count, [&](int i, int lanes) {
       const F value = load_lanes<S>(logits + i, lanes);
-      zeros = S::fma(value, S::zero(), zeros);  // NaN once a logit is not finite
+      zeros = S::fma(value, S::zero(), zeros);  // becomes NaN if a logit is not finite
       top = S::max(S::first(lanes, value, lowest), top);
     });
     LogitBlock block;

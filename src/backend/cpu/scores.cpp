@@ -25,7 +25,7 @@ std::span<const float> Scores::block(int index, int limit) const {
   return scores_.subspan(std::size_t(first), std::size_t(std::min(kBlock, limit - first)));
 }
 
-// Of the part of a block below `limit`.
+// The summary of the part of a block below `limit`.
 LogitBlock Scores::summary(int index, int limit) const {
   const auto part = block(index, limit);
   const auto whole = block(index, static_cast<int>(scores_.size()));
@@ -101,12 +101,12 @@ Scores::Drawn Scores::draw_from_all(float temperature, int limit, double u) cons
       if (u < passed) return {last, logprob(last)};
     }
   }
-  // Rounding has left u beyond the last token, or its block without a single term.
+  // Rounding put u beyond the last token, or its block has no term that is not 0.
   if (last < 0) last = likeliest(limit);
   return {last, logprob(last)};
 }
 
-// The tokens that top-k and top-p leave, in vocabulary order.
+// The tokens that top-k and top-p keep, in vocabulary order.
 std::vector<Scores::Candidate> Scores::likely(const Sampling& sampling, int limit) const {
   const float temperature = sampling.temperature;
   const std::size_t count = sampling.top_k > 0 ? std::size_t(sampling.top_k) : scores_.size();
@@ -114,7 +114,8 @@ std::vector<Scores::Candidate> Scores::likely(const Sampling& sampling, int limi
   const auto term = [&](float score) {
     return std::exp((double(score) - double(all.top)) / temperature);
   };
-  // Nearly always a small part of the vocabulary is enough; the bound falls until it is.
+  // Only tokens within `reach` temperatures of the largest score are considered. Nearly always the
+  // first reach is enough; it grows until it is.
   for (double reach = 8;; reach *= 4) {
     const bool everything = reach > 200;
     const float bound =
@@ -133,7 +134,7 @@ std::vector<Scores::Candidate> Scores::likely(const Sampling& sampling, int limi
       return a.score != b.score ? a.score > b.score : a.token < b.token;
     });
     found.resize(std::min(found.size(), count));
-    // Top-p is of what top-k has left.
+    // Top-p applies to the mass that top-k keeps.
     double total = all.total;
     if (sampling.top_k > 0) {
       total = 0;

@@ -1,6 +1,6 @@
-// One row of scores over the vocabulary with the summary the kernels made of it, and what a head
-// draws from it: the same rules as backend/draw.h, which reads better and takes longer. Sums run
-// over fixed blocks of the vocabulary in order.
+// One row of scores over the vocabulary with its block summaries, and draws from it: a fast version
+// of backend/draw.h, which defines the rules. A draw finds its block by the summaries and reads
+// only that block. Sums run over fixed blocks of the vocabulary in order.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace counterbeam {
 
-// Of all scores that the blocks summarise at scale 1.
+// Over all scores that the blocks summarise at scale 1.
 double log_sum_exp(std::span<const LogitBlock> blocks);
 
 class Scores {

@@ -1,4 +1,4 @@
-// Eight floats of AVX2 with FMA. Include only from files compiled for it.
+// The vector type of AVX2 with FMA: eight floats. Include only from files compiled for it.
 #pragma once
 
 #include <immintrin.h>
@@ -59,7 +59,7 @@ struct Avx2Simd {
     return _mm_cvtss_f32(_mm_max_ss(half, _mm_shuffle_ps(half, half, 1)));
   }
 
-  // The upper halves hold the rounded numbers.
+  // The bits of x rounded to bf16, in the upper halves of the lanes.
   static __m256i rounded_bits(F x) {
     const __m256i bits = _mm256_castps_si256(x);
     const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));

@@ -1,5 +1,5 @@
-// Sixteen floats of AVX-512 (F, BW, DQ, VL); Avx512Bf16Simd adds the product of bf16 pairs.
-// Include only from files compiled for them.
+// The vector type of AVX-512 (F, BW, DQ, VL): 16 floats. Avx512Bf16Simd adds the dot product of
+// bf16 pairs. Include only from files compiled for them.
 #pragma once
 
 #include <immintrin.h>
@@ -33,7 +33,7 @@ struct Avx512Simd {
   static F add(F a, F b) { return _mm512_add_ps(a, b); }
   static F sub(F a, F b) { return _mm512_sub_ps(a, b); }
   static F mul(F a, F b) { return _mm512_mul_ps(a, b); }
-  // An estimate and a step of Newton, within an ulp or two: a division takes 16 cycles.
+  // An estimate and one Newton step, within two ulps: a division would take 16 cycles.
   static F inverse(F x) {
     const F near = _mm512_rcp14_ps(x);
     return _mm512_fmadd_ps(near, _mm512_fnmadd_ps(x, near, set1(1.0f)), near);

@@ -1,7 +1,7 @@
-// Eight floats as plain C++: what machines without AVX2 run, and the meaning of every operation
-// of the vector types (simd_avx2.h and simd_avx512.h have the same names). A file that includes
-// one of the others is compiled for that instruction set; nothing here may be shared with it but
-// what is inlined, so the kernels are templates over the vector type.
+// The vector type in plain C++, eight floats: for machines without AVX2, and the definition of the
+// operations that simd_avx2.h and simd_avx512.h provide under the same names. Kernels are templates
+// over the vector type, since a function that is not inlined must not be shared between files that
+// are compiled for different instruction sets.
 #pragma once
 
 #include <bit>
@@ -13,7 +13,7 @@ namespace counterbeam {
 struct GenericSimd {
   static constexpr int kWidth = 8;
   static constexpr int kRows = 4;            // rows of one product block
-  static constexpr bool kDotsPairs = false;  // has a bf16 product
+  static constexpr bool kDotsPairs = false;  // has a dot product of bf16 pairs
   struct F {
     float v[kWidth];
   };
@@ -60,7 +60,7 @@ struct GenericSimd {
   static F fma(F a, F b, F c) {  // a * b + c
     return map([&](int i) { return a.v[i] * b.v[i] + c.v[i]; });
   }
-  // b where either is not a number.
+  // b if either is NaN.
   static F max(F a, F b) {
     return map([&](int i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
   }
@@ -68,11 +68,11 @@ struct GenericSimd {
     return map([&](int i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; });
   }
   static float floor_of(float x) {
-    constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: what is left of x has no fraction
+    constexpr float kShift = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
     const float near = (x + kShift) - kShift;
     return near > x ? near - 1 : near;
   }
-  // x - floor(x). REQUIRES |x| < 2^22, or that it does not matter.
+  // x - floor(x). Unspecified for |x| >= 2^22.
   static F fraction(F x) {
     return map([&](int i) { return x.v[i] - floor_of(x.v[i]); });
   }
@@ -106,7 +106,7 @@ struct GenericSimd {
   static F round_bf16(F x) {
     return map([&](int i) { return std::bit_cast<float>(std::uint32_t{bf16(x.v[i])} << 16); });
   }
-  // Pairs of bf16, a column each: the lower and the upper one as float.
+  // Pairs of bf16, one pair per column: the lower and the upper one as floats.
   static F lower(const std::uint32_t* pairs) {
     return map([&](int i) { return std::bit_cast<float>(pairs[i] << 16); });
   }

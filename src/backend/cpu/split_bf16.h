@@ -1,6 +1,6 @@
-// Numbers as the sum of two bf16 numbers, 16 bits of significand, two rows of them interleaved as
-// tiles want their weights: lane by lane a pair, the even row's in the lower half.
-// Include only from files compiled for AVX-512.
+// Floats split into the sum of two bf16 numbers (16 bits of significand), two rows interleaved in
+// the layout of tile weights: a lane is a pair, the even row's number in the lower half. Include
+// only from files compiled for AVX-512.
 #pragma once
 
 #include "backend/cpu/simd_avx512.h"
@@ -11,7 +11,7 @@ struct SplitBf16 {
   using S = Avx512Simd;
   using F = S::F;
 
-  // `upper` gets the upper bits, `rest` what they leave, rounded; both are 16 pairs.
+  // `upper` gets x rounded towards zero to bf16, `rest` the remainder, rounded; 16 pairs each.
   static void split(F even, F odd, float* upper, float* rest) {
     pair_up(_mm512_castps_si512(even), _mm512_castps_si512(odd), upper);
     pair_up(rest_of(even), rest_of(odd), rest);

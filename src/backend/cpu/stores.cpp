@@ -5,7 +5,7 @@
 namespace counterbeam {
 namespace {
 
-// Of the keys, or the values, of one head in a page.
+// Bytes of the keys, or of the values, of one head in a page.
 std::ptrdiff_t half_bytes(const KvShape& shape, Precision precision) {
   return std::ptrdiff_t{kPageTokens} * round_up(shape.head_dim, kDepthStep) *
          (precision == Precision::F32 ? 4 : 2);

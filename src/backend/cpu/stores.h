@@ -1,8 +1,8 @@
-// Keys, values and recurrent states in the layouts the kernels read (kernels.h).
+// The KV pages and recurrent states of the CPU back end, in the layouts of kernels.h.
 //   keys and values  [page][layer][head][keys | values], a panel of kPageTokens columns and
 //                    panels of kPanel columns; float32 or bf16
 //   states           [slot][layer][conv: taps - 1, channels | head][strip][key_dim][kStateColumns],
-//                    or of every head a DeltaChunk
+//                    or a DeltaChunk per head
 #pragma once
 
 #include "backend/cpu/kernels.h"
@@ -21,7 +21,7 @@ class CpuKv : public KvStore {
 
   const KvShape& shape() const { return shape_; }
   std::ptrdiff_t page_bytes() const { return page_bytes_; }
-  // Of one head in page 0.
+  // The keys of one head in page 0.
   const std::byte* keys(int layer, int head) const {
     return memory_.data() + (std::ptrdiff_t{layer} * shape_.heads + head) * 2 * half_bytes_;
   }

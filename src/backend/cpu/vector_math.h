@@ -1,5 +1,5 @@
-// exp and what is made of it, over any of the vector types: the same bits whatever lane a number
-// stands in. Numbers up to 88, or 127 for powers of two; below the smallest normal number it is 0.
+// exp and functions of it, for any vector type; a result does not depend on the lane. REQUIRES x at
+// most 88 for e^x and 127 for 2^x. Results below the smallest normal number are 0.
 #pragma once
 
 namespace counterbeam {
@@ -10,7 +10,7 @@ inline constexpr float kLog2E = 1.44269504f;
 template <typename S>
 inline typename S::F exp2_of(typename S::F x) {
   const auto rest = S::fraction(x);
-  // Fitted to the least relative error on [0, 1).
+  // A polynomial of least relative error on [0, 1).
   auto p = S::set1(1.8671304e-03f);
   p = S::fma(p, rest, S::set1(9.01703e-03f));
   p = S::fma(p, rest, S::set1(5.5799913e-02f));
@@ -28,7 +28,7 @@ inline typename S::F exp_of(typename S::F x) {
 
 template <typename S>
 inline typename S::F sigmoid_of(typename S::F x) {
-  const auto bounded = S::min(S::set1(88.0f), S::sub(S::zero(), x));  // a NaN passes
+  const auto bounded = S::min(S::set1(88.0f), S::sub(S::zero(), x));  // NaN stays NaN
   return S::inverse(S::add(S::set1(1.0f), exp_of<S>(bounded)));
 }
 
