@@ -19,7 +19,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestVerdict = 4096;
-constexpr int kLastWordsMs = 1000;  // grace between a closed channel and the end of its process
+constexpr int kExitGraceMs = 1000;  // grace between a closed channel and the end of its process
 
 std::string framed(const std::string& text) {
   const auto size = static_cast<std::uint32_t>(text.size());
@@ -84,7 +84,7 @@ Watched watch(Trial& trial, const SandboxLimits& limits, Clock::time_point begin
 // The verdict if the program's process ended, or closed its channel, before the test finished.
 CodeVerdict judge_gone(ConfinedProcess& program, const SandboxLimits& limits) {
   pollfd over{program.end_event(), POLLIN, 0};
-  if (poll(&over, 1, kLastWordsMs) == 0)
+  if (poll(&over, 1, kExitGraceMs) == 0)
     return {CodeState::Error, "the program closed its channel to the test", 0};
   const ProcessEnd end = program.wait();
   if (end.cpu_seconds >= std::ceil(limits.wall_seconds))

@@ -32,7 +32,7 @@ std::string names_of(const std::vector<DataRow::Field>& fields) {
 }
 
 [[noreturn]] void no_rows(const std::filesystem::path& path) {
-  bad_input("{}: holds no rows; is the file cut off? Download it again", path.string());
+  bad_input("{}: has no rows; is the file truncated? Download it again", path.string());
 }
 
 // Parses one line, which must be a JSON object.
@@ -77,12 +77,12 @@ std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
       return fields;
     } else if (c != '\r' || at + 1 == text.size() || text[at + 1] != '\n') {
       if (opened)
-        bad_input("{}: field {} goes on behind its closing quote; double the quotes inside it",
+        bad_input("{}: field {} continues after its closing quote; double the quotes inside it",
                   place, fields.size());
       fields.back() += c;
     }
   }
-  if (quoted) bad_input("{}: a quoted field is not closed; is the file cut off?", place);
+  if (quoted) bad_input("{}: a quoted field is not closed; is the file truncated?", place);
   return fields;
 }
 
@@ -94,7 +94,8 @@ std::string read_maybe_gzip(const std::filesystem::path& path) {
   if (packed.size() > kMostBytes)
     bad_input("{}: is larger than {} bytes", path.string(), kMostBytes);
   z_stream stream{};
-  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK) failed("{}: zlib cannot start", path.string());
+  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
+    failed("{}: zlib cannot be initialised", path.string());
   const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
   stream.next_in = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_in = static_cast<uInt>(packed.size());
@@ -107,12 +108,12 @@ std::string read_maybe_gzip(const std::filesystem::path& path) {
     status = inflate(&stream, Z_NO_FLUSH);
     text.append(buffer, sizeof buffer - stream.avail_out);
     if (text.size() > kMostBytes)
-      bad_input("{}: unpacks to more than {} bytes", path.string(), kMostBytes);
+      bad_input("{}: decompresses to more than {} bytes", path.string(), kMostBytes);
     // A gzip file may consist of several members.
     if (status == Z_STREAM_END && stream.avail_in > 0) status = inflateReset(&stream);
   }
   if (status != Z_STREAM_END)
-    bad_input("{}: the gzip archive is damaged or cut off; download it again", path.string());
+    bad_input("{}: the gzip archive is damaged or truncated; download it again", path.string());
   return without_mark(std::move(text), path);
 }
 

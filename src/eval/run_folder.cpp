@@ -54,7 +54,7 @@ Json joined(const Json& former, const Json& now, const fs::path& path) {
   for (const auto& [task, claim] : now["tasks"].items()) {
     if (result["tasks"].contains(task) && result["tasks"][task] != claim)
       bad_input(
-          "{}: the problems or prompts of {} were others (--data, --system, --prompt); resume "
+          "{}: the problems or prompts of {} have changed (--data, --system, --prompt); resume "
           "with the same, or name another --out",
           path.string(), task);
     result["tasks"][task] = claim;
@@ -72,7 +72,7 @@ FolderLock::FolderLock(const fs::path& folder) {
   const int reason = errno;
   ::close(folder_);
   if (reason == EWOULDBLOCK)
-    bad_input("{}: another process works in this folder; wait for it, or name another --out",
+    bad_input("{}: another process is using this folder; wait for it, or name another --out",
               folder.string());
   failed("{}: cannot be locked: {}", folder.string(), std::strerror(reason));
 }
@@ -87,7 +87,7 @@ void claim_folder(const std::string& model, const std::vector<TaskData>& tasks,
   const bool used = fs::exists(samples) && fs::file_size(samples) > 0;
   if (used && !options.resume)
     bad_input(
-        "{}: holds samples of a former run; add --resume to go on with it, or name another "
+        "{}: has samples of an earlier run; add --resume to continue it, or name another "
         "--out",
         options.out.string());
   Json claim = about(model, tasks, options.seed);

@@ -116,7 +116,7 @@ void SampleFile::append(const Sample& sample) {
       const std::string reason = std::strerror(errno);
       const bool cut = ::ftruncate(file_, size_) == 0;
       failed("{}: cannot be written: {}{}", path_.string(), reason,
-             cut ? "" : "; its last line is torn, which --resume mends");
+             cut ? "" : "; its last line is incomplete, --resume removes it");
     }
     done += static_cast<std::size_t>(wrote);
   }

@@ -158,7 +158,7 @@ TaskSummary average_of(const std::vector<TaskSummary>& tasks, Ordered<Ordered<Gr
 }  // namespace
 
 EvalSummary summarise(const std::vector<Sample>& samples) {
-  if (samples.empty()) bad_input("there are no samples to sum up");
+  if (samples.empty()) bad_input("there are no samples to summarise");
   Ordered<Ordered<Group>> groups;
   EvalSummary summary;
   for (const Sample& sample : samples) {

@@ -124,7 +124,7 @@ Problem read_gsm8k(const DataRow& row, std::size_t index, const Context& context
   problem.gold = trim(answer.substr(mark + 4));
   std::erase(problem.gold, ',');
   if (problem.gold.empty())
-    bad_input("{}: field \"answer\" has nothing behind \"####\"; add the number", row.place);
+    bad_input("{}: field \"answer\" has nothing after \"####\"; add the number", row.place);
   return problem;
 }
 
@@ -218,7 +218,8 @@ fs::path data_path(const TaskKind& task, const fs::path& data) {
     // Two public files are named test.jsonl, so a folder named like the task is tried first.
     for (const fs::path& candidate : {data / task.name / task.file, data / task.file})
       if (fs::exists(candidate)) return candidate;
-    if (!ships) bad_input("{}: holds no {}; it is {}", data.string(), task.file, task.source);
+    if (!ships)
+      bad_input("{}: does not contain {}; it is {}", data.string(), task.file, task.source);
   }
   if (ships) return shipped_folder("tasks") / task.file;
   bad_input("task {} needs --data FILE: {}", task.name, task.source);

@@ -98,7 +98,8 @@ fs::path find_model(const std::string& name) {
     bad_input("{}: is a file; --model takes the folder that holds config.json", printable(name));
   }
   if (!is_model_id(name))
-    bad_input("--model {}: is no folder and no model id of the form ORG/NAME", in_quotes(name));
+    bad_input("--model {}: is neither a folder nor a model id of the form ORG/NAME",
+              in_quotes(name));
   const std::size_t slash = name.find('/');
   const fs::path repository =
       hub_cache() / fmt::format("models--{}--{}", name.substr(0, slash), name.substr(slash + 1));
@@ -115,7 +116,7 @@ fs::path shipped_folder(const std::string& name) {
     fs::path folder = (program / place / name).lexically_normal();
     if (fs::is_directory(folder, error)) return folder;
   }
-  bad_input("the folder {} that ships with Counterbeam does not lie beside the program", name);
+  bad_input("the folder {} that ships with Counterbeam was not found next to the program", name);
 }
 
 fs::path shipped_model(const fs::path& program_folder) {
@@ -123,7 +124,8 @@ fs::path shipped_model(const fs::path& program_folder) {
   for (const char* place : {"../../models", "../share/counterbeam/models"})
     for (const fs::path& folder : subfolders((program_folder / place).lexically_normal()))
       if (fs::exists(folder / "config.json", error)) return folder;
-  bad_input("no model lies beside the program; name one with --model DIR or --model ORG/NAME");
+  bad_input(
+      "no model was found next to the program; name one with --model DIR or --model ORG/NAME");
 }
 
 fs::path find_model_or_shipped(const std::string& name) {

@@ -153,7 +153,7 @@ std::tm parse_time(std::string_view iso) {
   time.tm_isdst = -1;
   std::tm filled = time;  // timegm fills in the day of the week and of the year
   timegm(&filled);
-  if (filled.tm_mday != time.tm_mday) bad_input("the time \"{}\" names no day of its month", iso);
+  if (filled.tm_mday != time.tm_mday) bad_input("the time \"{}\" is not a valid date", iso);
   return filled;
 }
 

@@ -42,7 +42,7 @@ std::string choose_template(const Json& given, const std::string& file) {
   }
   bad_input(
       "{}: none of the chat templates is called \"default\"; there are: {}. Put the one you want "
-      "into chat_template.jinja beside it",
+      "into chat_template.jinja next to it",
       file, fmt::join(names, ", "));
 }
 

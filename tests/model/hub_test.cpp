@@ -90,10 +90,11 @@ TEST_F(HubTest, SaysWhatToDo) {
   EXPECT_EQ(message("Qwen/Qwen9"), "model Qwen/Qwen9 is neither a folder nor in " + cache +
                                        "; download it: hf download Qwen/Qwen9");
   EXPECT_EQ(message("no-such-folder"),
-            "--model \"no-such-folder\": is no folder and no model id of the form ORG/NAME");
-  EXPECT_EQ(message("../no-such-folder"),
-            "--model \"../no-such-folder\": is no folder and no model id of the form ORG/NAME");
-  EXPECT_EQ(message(""), "--model \"\": is no folder and no model id of the form ORG/NAME");
+            "--model \"no-such-folder\": is neither a folder nor a model id of the form ORG/NAME");
+  EXPECT_EQ(
+      message("../no-such-folder"),
+      "--model \"../no-such-folder\": is neither a folder nor a model id of the form ORG/NAME");
+  EXPECT_EQ(message(""), "--model \"\": is neither a folder nor a model id of the form ORG/NAME");
   const fs::path gguf = home_.write("m/model.gguf", "GGUF");
   EXPECT_EQ(message(gguf.string()),
             gguf.string() +
