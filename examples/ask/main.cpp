@@ -13,13 +13,11 @@ int main(int argc, char** argv) {
   try {
     const auto model = counterbeam::LanguageModel::load(argv[1]);
     for (const char* method : {"beam:max-tokens=256", "cbs:steer=0.7:max-tokens=256"}) {
-      counterbeam::AskOptions options;
-      options.method = method;
-      const counterbeam::Answer answer = model.ask(argv[2], options);
+      const counterbeam::Answer answer = model.ask(argv[2], {.method = method});
       std::printf("%s (score %.3f, %.2f s)\n%s\n\n", method, answer.score, answer.seconds,
                   answer.text.c_str());
       if (answer.text.empty()) continue;
-      for (const counterbeam::TokenScore& token : model.score(argv[2], answer.text))
+      for (const counterbeam::TokenScore& token : model.score(argv[2], answer.text).tokens)
         std::printf("%s[%+.2f] ", token.text.c_str(), token.reward());
       std::printf("\n\n");
     }

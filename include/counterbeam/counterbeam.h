@@ -3,8 +3,9 @@
 //     auto model = counterbeam::LanguageModel::load("models/tiny-dense");
 //     std::cout << model.ask("Compute 12 + 3 * 7.").text << "\n";
 //
-// Bad input and failed I/O throw std::runtime_error with a message that says what is wrong, where,
-// and what to do. A model may be asked from many threads at once; the engine batches what they ask.
+// Bad input throws BadInput, what the machine cannot do Failed, a cancelled call Cancelled
+// (counterbeam/error.h). A model may be asked from many threads at once; the engine batches what
+// they ask.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,9 @@
 #include <string>
 #include <vector>
 
+#include "counterbeam/cancellation.h"
+#include "counterbeam/error.h"
+
 namespace counterbeam {
 
 struct LoadOptions {
@@ -20,8 +24,14 @@ struct LoadOptions {
   std::string dtype = "auto";   // auto, f32, bf16
   int threads = 0;              // 0: all cores
   bool progress = false;        // a bar on the terminal while loading
-  // Memory for keys, values and recurrent states; 0: a share of what is free.
-  std::int64_t cache_bytes = 0;
+  std::int64_t cache_bytes =
+      0;  // for keys, values and recurrent states; 0: a share of what is free
+};
+
+// One turn of a conversation.
+struct Message {
+  std::string role;  // system, user, assistant
+  std::string content;
 };
 
 // Told after every block of a search.
@@ -30,35 +40,64 @@ struct AskProgress {
   int blocks = 0;            // at most
   std::size_t alive = 0;     // beams that go on
   std::size_t finished = 0;  // answers found
-  double best = 0;           // score
-  std::string agreed;        // the beginning of the answer that all living beams share
+  double best = 0;           // score of the best answer so far
+  std::string best_text{};   // the best answer so far
+  std::string agreed{};      // the beginning of the answer that all candidates share
 };
+
+// A whole or partial answer that a search compares with others.
+struct AnswerCandidate {
+  std::string text{};
+  std::vector<std::int32_t> tokens{};
+  double score = 0;
+  bool finished = false;  // ended by itself
+  // Sums of the log-probabilities of its tokens under the three prompts; positive and negative are
+  // 0 where the search used no contexts.
+  double base = 0, positive = 0, negative = 0;
+};
+
+// Scores of one's own, one per candidate, higher is better; called once per block with all
+// candidates of the block, and only by methods that rank (cbs, beam, best-of-n).
+using Scorer = std::function<std::vector<double>(const std::vector<AnswerCandidate>&)>;
 
 struct AskOptions {
   std::string method = "cbs";  // with settings, as on the command line: "cbs:steer=0.7:block=16"
-  std::string system;          // system message; empty: none
-  bool raw = false;            // continue the question itself, without a chat template
-  std::uint64_t seed = 0;      // same seed, same answer
+  std::string contexts{};      // a named pair instead of the method's
+  std::string positive{};      // or a pair of your own; both or neither
+  std::string negative{};
+  std::string system{};  // system message; empty: none, or the first of the messages
+  bool raw = false;      // continue the question itself, without a chat template
+  std::string template_arguments = "{}";  // JSON object of what else the template sees
+  std::uint64_t seed = 0;                 // same seed, same answer
   std::uint32_t question = 0;  // number of the question in a series; part of the randomness
-  std::function<void(const AskProgress&)> on_block;
+  bool trace = false;          // fill in Answer::trace
+  const Cancellation* cancellation = nullptr;
+  bool keep_partial = false;  // when cancelled, return the best answer so far if there is one
+  std::function<void(const AskProgress&)> on_block{};
+  Scorer scorer{};
 };
 
 struct Answer {
-  std::string text;
-  std::vector<std::int32_t> tokens;
+  std::string text{};
+  std::vector<std::int32_t> tokens{};
   double score = 0;
-  bool finished = false;              // it ended by itself; otherwise it was cut at the token limit
-  std::int64_t generated_tokens = 0;  // over every candidate
-  std::int64_t scored_tokens = 0;     // read under the other prompts
-  std::int64_t prompt_tokens = 0;
-  std::int64_t cached_tokens = 0;
+  bool finished = false;     // it ended by itself; otherwise it was cut at the token limit
+  bool interrupted = false;  // cancelled: this was the best answer so far
+  std::vector<AnswerCandidate> candidates{};  // every answer the search closed, in that order
+  std::size_t selected = 0;                   // which of them this is
+  std::string trace{};                        // JSON (docs/search.md), where asked for
+  std::int64_t generated_tokens = 0;          // over every candidate
+  std::int64_t scored_tokens = 0;             // read under the other prompts
+  std::int64_t prompt_tokens = 0;             // computed
+  std::int64_t cached_tokens = 0;             // prompt tokens that were shared instead
   double seconds = 0;
+  std::string error{};  // ask_all: why this question has no answer; empty: it has one
 };
 
 // One token of an answer. Log-probabilities at temperature 1.
 struct TokenScore {
   std::int32_t token = 0;
-  std::string text;
+  std::string text{};
   float base = 0;
   float positive = 0;
   float negative = 0;
@@ -66,23 +105,59 @@ struct TokenScore {
 };
 
 struct ScoreOptions {
-  std::string contexts = "reasoning";  // a named pair
-  std::string positive, negative;      // or your own; both or neither
-  std::string system;
+  std::string contexts = "reasoning";  // a named pair, neutral, or none
+  std::string positive{};              // or your own; both or neither
+  std::string negative{};
+  double steer = 0.25;  // strength 1/alpha of the score
+  bool end = false;     // count the token that ends the answer too: the likeliest end token
+  std::string system{};
   bool raw = false;
+  std::string template_arguments = "{}";
+};
+
+struct ScoredAnswer {
+  std::vector<TokenScore> tokens{};
+  double score = 0;  // mean of base + steer * reward
+};
+
+struct ModelInfo {
+  std::string name{};    // ORG/NAME, or the folder's name
+  std::string engine{};  // model and back end, for people
+  int vocabulary = 0;
+  std::int64_t max_length = 0;  // prompt and answer together
+  std::vector<std::int32_t> end_tokens{};
+  bool chat_template = false;  // false: questions need `raw`
 };
 
 class LanguageModel {
  public:
-  // A Hugging Face folder, or ORG/NAME in the local hub cache.
+  // A Hugging Face folder, ORG/NAME in the local hub cache, or the name of a shipped model. Empty:
+  // the default shipped model.
   static LanguageModel load(const std::string& name, const LoadOptions& options = {});
   ~LanguageModel();
   LanguageModel(LanguageModel&&) noexcept;
   LanguageModel& operator=(LanguageModel&&) noexcept;
 
   Answer ask(const std::string& question, const AskOptions& options = {}) const;
-  std::vector<TokenScore> score(const std::string& question, const std::string& answer,
-                                const ScoreOptions& options = {}) const;
+  // A conversation of several turns; the last message is the user's.
+  Answer ask(const std::vector<Message>& messages, const AskOptions& options = {}) const;
+  // Many questions, up to `concurrency` searches at once, answers in order. Question i is number
+  // options.question + i of the series. A question that cannot be answered has its error in
+  // Answer::error; the others are not affected. Callbacks come from several threads.
+  std::vector<Answer> ask_all(const std::vector<std::string>& questions,
+                              const AskOptions& options = {}, int concurrency = 16) const;
+  std::vector<Answer> ask_all(const std::vector<std::vector<Message>>& conversations,
+                              const AskOptions& options = {}, int concurrency = 16) const;
+
+  ScoredAnswer score(const std::string& question, const std::string& answer,
+                     const ScoreOptions& options = {}) const;
+  ScoredAnswer score(const std::vector<Message>& messages, const std::string& answer,
+                     const ScoreOptions& options = {}) const;
+
+  ModelInfo info() const;
+  // Control tokens written out in the text become their ids only with `special`.
+  std::vector<std::int32_t> encode(const std::string& text, bool special = false) const;
+  std::string decode(const std::vector<std::int32_t>& tokens) const;  // control tokens left out
 
  private:
   struct Parts;

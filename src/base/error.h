@@ -1,40 +1,28 @@
-// The one exception of the project. It is thrown for bad input and failed I/O, its message says
-// what is wrong, where, and what to do; it is caught in main, at the server's edge and where one
-// request among many may fail alone. Broken invariants do not throw: they stop the program (check).
+// How errors are thrown. They are caught in main, at the server's edge and where one request among
+// many may fail alone. Broken invariants do not throw: they stop the program (CB_CHECK).
 #pragma once
 
 #include <fmt/format.h>
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "counterbeam/error.h"
+
 namespace counterbeam {
 
-enum class ErrorKind {
-  BadInput,   // the user can mend it: a file, a flag, a request (exit code 2)
-  Failed,     // the machine could not do it: disk full, out of memory, no device (exit code 1)
-  Cancelled,  // somebody asked to stop
-};
-
-class Error : public std::runtime_error {
- public:
-  Error(ErrorKind kind, const std::string& message) : std::runtime_error(message), kind_(kind) {}
-  ErrorKind kind() const { return kind_; }
-
- private:
-  ErrorKind kind_;
-};
+// An error of that kind.
+[[noreturn]] void throw_error(ErrorKind kind, const std::string& message);
 
 // bad_input("{}: dtype \"{}\" is not known", path, name)
 template <typename... Args>
 [[noreturn]] void bad_input(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::BadInput, fmt::format(format, std::forward<Args>(args)...));
+  throw BadInput(fmt::format(format, std::forward<Args>(args)...));
 }
 
 template <typename... Args>
 [[noreturn]] void failed(fmt::format_string<Args...> format, Args&&... args) {
-  throw Error(ErrorKind::Failed, fmt::format(format, std::forward<Args>(args)...));
+  throw Failed(fmt::format(format, std::forward<Args>(args)...));
 }
 
 // Stops the program with file and line when an invariant is broken, in release builds too.

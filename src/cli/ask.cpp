@@ -10,9 +10,7 @@
 #include "cli/live_answer.h"
 #include "cli/loading.h"
 #include "cli/method_options.h"
-#include "eval/vote.h"
-#include "search/loaded_model.h"
-#include "search/search.h"
+#include "search/answer.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -44,7 +42,7 @@ Json result_json(const SearchResult& result, const Settings& settings, const std
   const Candidate& answer = result.answer();
   return {{"answer", text},
           {"score", answer.score},
-          {"method", method_name(settings.method)},
+          {"method", settings.method->name},
           {"settings", to_json(settings)},
           {"tokens", answer.tokens},
           {"completion_tokens", result.ledger.generated_tokens},
@@ -59,24 +57,22 @@ Json result_json(const SearchResult& result, const Settings& settings, const std
 
 void run(const Options& options, const Globals& globals) {
   const Settings settings = options.method.settings();
-  if (!options.trace.empty() && settings.method == Method::McmcPower)
-    bad_input("--trace: mcmc-power rewrites its answer and leaves no tree to trace");
+  if (!options.trace.empty() && !settings.method->traced)
+    bad_input("--trace: {} leaves no tree to trace", settings.method->name);
   const Question question{read_question(options.question), options.system, options.raw,
                           options.template_arguments};
   const LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
-  const Prompts prompts = model.prompts(question, settings);
-
   LiveAnswer live(globals.quiet || globals.json);
-  SearchHooks hooks;
-  hooks.on_block = [&](const BlockReport& report) {
+  AnswerOptions asking;
+  asking.seed = globals.seed;
+  asking.cancellation = &cancelled_by_ctrl_c();
+  asking.on_block = [&](const BlockReport& report) {
     live.update(report, model.text(report.agreed));
   };
-  hooks.vote = [&](const std::vector<TokenId>& tokens) { return math_vote(model.text(tokens)); };
-  const SearchResult result = run_search(
-      {model.engine(), prompts, globals.seed, 0, &cancelled_by_ctrl_c()}, settings, hooks);
-
+  const AnsweredQuestion answered = answer_question(model, question, settings, asking);
+  const SearchResult& result = answered.result;
   if (!options.trace.empty()) write_trace(options.trace, result, question.text, model);
-  const std::string text = model.text(result.answer().tokens);
+  const std::string& text = answered.text;
   if (globals.json) {
     fmt::print("{}\n", to_line(result_json(result, settings, text)));
     return;
@@ -86,7 +82,7 @@ void run(const Options& options, const Globals& globals) {
     fmt::print(stderr,
                "[{}: score {:.4f}, {} tokens{}, {} generated and {} scored in "
                "all, {:.2f} s]\n",
-               method_name(settings.method), result.answer().score, result.answer().tokens.size(),
+               settings.method->name, result.answer().score, result.answer().tokens.size(),
                result.answer().ended ? "" : ", cut at the limit", result.ledger.generated_tokens,
                result.ledger.scored_tokens, result.ledger.seconds);
 }

@@ -12,10 +12,10 @@ void add_eval(CLI::App& app, const Globals& globals) {
       ->required()
       ->delimiter(',');
   command
-      ->add_option("--methods", options->run.methods,
-                   "Methods with settings, as sample,beam,cbs:steer=0.7:block=16")
-      ->required()
-      ->delimiter(',');
+      ->add_option("--methods", options->methods,
+                   "Methods with settings, as sample,beam,cbs:steer=0.7:block=16; a value with "
+                   "commas or colons stands in double quotes")
+      ->required();
   command
       ->add_option("--out", options->run.out, "Folder for samples.jsonl, summary.json, report.html")
       ->required();

@@ -1,5 +1,7 @@
 #include "cli/eval_options.h"
 
+#include <fmt/ranges.h>
+
 #include <cstdio>
 
 #include "base/error.h"
@@ -45,6 +47,7 @@ void EvalCommand::add_to(CLI::App& command) {
 
 void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
   parse_shard(shard, run);
+  run.methods = parse_methods(fmt::format("{}", fmt::join(methods, ",")));
   if (tasks.size() > 1 && !data.empty() && !std::filesystem::is_directory(data))
     bad_input("--data: {} is one file, but there are {} tasks; name a folder that holds theirs",
               data, tasks.size());
@@ -59,10 +62,10 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
     run_eval(model, loaded, run);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::Cancelled) throw;
-    throw Error(ErrorKind::Cancelled,
-                fmt::format("stopped; what is done is in {}; go on with the same command and "
-                            "--resume",
-                            run.out.string()));
+    throw Cancelled(
+        fmt::format("stopped; what is done is in {}; go on with the same command and "
+                    "--resume",
+                    run.out.string()));
   }
   print_summary(write_reports(run.out, {experiment, model.name()}), run.out, globals);
 }

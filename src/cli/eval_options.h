@@ -12,6 +12,7 @@ namespace counterbeam::cli {
 
 struct EvalCommand {
   std::vector<std::string> tasks;
+  std::vector<std::string> methods;  // lists as the user gave them
   std::string data;
   TaskPrompts prompts;
   std::string shard = "0/1";

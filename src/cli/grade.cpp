@@ -83,7 +83,7 @@ class Grader {
     try {
       return judge_->judge(problem, program);
     } catch (const Error& error) {
-      throw Error(error.kind(), fmt::format("{}: {}", line, error.what()));
+      throw_error(error.kind(), fmt::format("{}: {}", line, error.what()));
     }
   }
 

@@ -15,7 +15,7 @@
 #include "model/config_tensors.h"
 #include "model/hub.h"
 #include "search/engine_options.h"
-#include "search/settings.h"
+#include "search/methods.h"
 #include "text/tokenizer.h"
 
 namespace counterbeam::cli {
@@ -28,7 +28,7 @@ constexpr std::size_t kShownProblems = 20;
 
 struct Options {
   std::string shape;
-  int beams = default_settings(Method::Cbs).beams;  // as `ask` uses
+  int beams = default_settings(default_method()).beams;  // as `ask` uses
   int tokens = 0;  // 0: 2048, or the model's context where that is shorter
 };
 

@@ -8,7 +8,7 @@ void MethodOptions::add_to(CLI::App& command) {
   command.add_option("--method", method_, "How to search: " + method_names())
       ->capture_default_str()
       ->group("Method");
-  for (const SettingField& field : setting_fields()) {
+  for (const Setting& field : all_settings()) {
     const std::string name(field.name);
     command
         .add_option_function<std::string>(
@@ -21,13 +21,13 @@ void MethodOptions::add_to(CLI::App& command) {
 Settings MethodOptions::settings() const {
   // A method string with settings is welcome here too: --method cbs:steer=0.7
   Settings settings = parse_method(method_);
-  for (const SettingField& field : setting_fields()) {
+  for (const Setting& field : all_settings()) {
     const auto given = given_.find(std::string(field.name));
     if (given == given_.end()) continue;
-    if (!field.used_by(settings.method))
+    if (!settings.method->find(field.name))
       bad_input("--{}: {} does not use it (see counterbeam ask --help)", field.name,
-                method_name(settings.method));
-    set_field(settings, field, given->second, fmt::format("--{}", field.name));
+                settings.method->name);
+    set_value(settings, field, given->second, fmt::format("--{}", field.name));
   }
   validate(settings);
   return settings;

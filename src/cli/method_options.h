@@ -5,7 +5,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "search/settings.h"
+#include "search/methods.h"
 
 namespace counterbeam::cli {
 

@@ -16,7 +16,7 @@ struct Options {
 void run(Options& options, const CLI::App& command, const Globals& globals) {
   const Preset& preset = preset_named(options.name);
   EvalCommand& eval = options.eval;
-  eval.run.methods =
+  eval.methods =
       options.quick && !preset.quick_methods.empty() ? preset.quick_methods : preset.methods;
   if (command.count("--samples") == 0) eval.run.samples = preset.samples;
   if (eval.run.concurrency == 0) eval.run.concurrency = preset.concurrency;

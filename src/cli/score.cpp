@@ -9,7 +9,7 @@
 #include "base/json.h"
 #include "cli/command.h"
 #include "cli/loading.h"
-#include "search/loaded_model.h"
+#include "search/methods.h"
 #include "search/score_answer.h"
 
 namespace counterbeam::cli {
@@ -19,7 +19,7 @@ struct Options {
   std::string question, answer, system;
   bool raw = false;
   bool end = false;
-  Settings settings = default_settings(Method::Cbs);
+  Settings settings = default_settings(default_method());
 };
 
 // A terminal colour for a reward: green above zero, red below, stronger with
@@ -81,16 +81,9 @@ void print_table(const Candidate& scored, const LoadedModel& model, double steer
 void run(const Options& options, const Globals& globals) {
   validate(options.settings);
   const LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
-  const Prompts prompts =
-      model.prompts({options.question, options.system, options.raw, "{}"}, options.settings);
-  std::vector<TokenId> tokens = model.tokenizer().encode(options.answer);
-  if (options.end) {
-    if (model.engine().info().eos.empty())
-      bad_input("--end: this model names no end-of-sequence token");
-    tokens.push_back(model.engine().info().eos.front());
-  }
-  const Candidate scored = score_answer({model.engine(), prompts, globals.seed, 0, nullptr}, tokens,
-                                        options.settings.steer);
+  const Candidate scored =
+      score_text(model, {.text = options.question, .system = options.system, .raw = options.raw},
+                 options.answer, {options.settings, options.end});
   if (globals.json)
     fmt::print("{}\n", to_line(scored_json(scored, model)));
   else

@@ -7,7 +7,6 @@
 // together with the next request, so opening, extending, scoring and forking compose freely.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -18,6 +17,7 @@
 #include "backend/sampling.h"
 #include "base/ids.h"
 #include "base/random.h"
+#include "counterbeam/cancellation.h"
 
 namespace counterbeam {
 
@@ -41,17 +41,6 @@ class Sequence {
 
  private:
   std::unique_ptr<SequenceState> state_;
-};
-
-// Set from any thread (Ctrl-C, a client that went away); calls in flight end with a Cancelled
-// error.
-class Cancellation {
- public:
-  void cancel() { cancelled_ = true; }
-  bool cancelled() const { return cancelled_; }
-
- private:
-  std::atomic<bool> cancelled_ = false;
 };
 
 struct Opened {

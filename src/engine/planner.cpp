@@ -152,8 +152,7 @@ void Planner::fail_for_want_of_memory(Unit& unit) {
   std::int64_t tokens = 0;
   for (const Lane& lane : unit.lanes) tokens += lane.record->length();
   const CacheNeed size = sequences_.cache.size();
-  unit.call->error = std::make_exception_ptr(Error(
-      ErrorKind::Failed,
+  unit.call->error = std::make_exception_ptr(Failed(
       fmt::format("{} sequence(s) of {} tokens together do not fit into the cache of {} pages "
                   "of {} tokens and {} recurrent states; give it more (--cache-memory)",
                   unit.lanes.size(), tokens, size.pages, kPageTokens, size.states)));

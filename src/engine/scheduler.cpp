@@ -13,10 +13,6 @@ constexpr std::chrono::milliseconds kPatienceAlone{20}, kPatienceAmongOthers{100
 
 constexpr int kLogitsRows = 16;  // full logits are made this many rows at a time
 
-std::exception_ptr error_of(ErrorKind kind, const std::string& message) {
-  return std::make_exception_ptr(Error(kind, message));
-}
-
 }  // namespace
 
 Scheduler::Scheduler(Sequences& sequences, const Options& options)
@@ -236,11 +232,10 @@ void Scheduler::apply(const StepPlan& plan, std::span<const HeadResult> results)
     if (unit.call->error) continue;
     if (!results[i].finite) {
       ++counters.non_finite;
-      unit.call->error = error_of(
-          ErrorKind::Failed,
+      unit.call->error = std::make_exception_ptr(Failed(
           fmt::format("the model's logits after token {} are not finite (NaN or infinity): its "
                       "weights hold such values, or overflow at this precision; try --dtype f32",
-                      unit.lanes[plan.targets[i].lane].record->cached.length()));
+                      unit.lanes[plan.targets[i].lane].record->cached.length())));
       continue;
     }
     switch (plan.targets[i].kind) {
@@ -283,9 +278,9 @@ void Scheduler::apply_draw(Unit& unit, const HeadResult& result) {
 
 void Scheduler::end_cancelled_calls() {
   for (Call* call : calls_) {
-    if (stopping_) call->error = error_of(ErrorKind::Cancelled, "the engine is shutting down");
+    if (stopping_) call->error = std::make_exception_ptr(Cancelled("the engine is shutting down"));
     if (!call->error && call->cancellation != nullptr && call->cancellation->cancelled()) {
-      call->error = error_of(ErrorKind::Cancelled, "cancelled");
+      call->error = std::make_exception_ptr(Cancelled("cancelled"));
     }
   }
 }

@@ -42,7 +42,7 @@ Json json_row(std::string_view line, const std::string& place) {
   try {
     json = parse_json(line, place);
   } catch (const Error& error) {
-    throw Error(error.kind(),
+    throw_error(error.kind(),
                 fmt::format("{}; a row is one JSON object on one line", error.what()));
   }
   if (!json.is_object())

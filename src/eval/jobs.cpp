@@ -3,17 +3,16 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
+#include <utility>
 
 #include "base/error.h"
-#include "base/json.h"
-#include "search/rerank.h"
+#include "search/answer.h"
 
 namespace counterbeam {
 namespace {
 
 SampleKey key_of(const Job& job) {
-  return {job.task->name, job.problem->id, job.method, job.sample};
+  return {job.task->name, job.problem->id, job.method->text, job.sample};
 }
 
 std::vector<Job> all_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options) {
@@ -24,19 +23,13 @@ std::vector<Job> all_jobs(const std::vector<TaskData>& tasks, const EvalOptions&
                                   : task.problems.size();
     for (std::size_t i = 0; i < count; ++i) {
       if (static_cast<int>(i % static_cast<std::size_t>(options.shards)) != options.shard) continue;
-      for (const std::string& method : options.methods)
+      for (const MethodString& method : options.methods)
         for (int sample = 0; sample < options.samples; ++sample)
-          jobs.push_back({&task, &task.problems[i], static_cast<std::uint32_t>(i), method, sample});
+          jobs.push_back(
+              {&task, &task.problems[i], static_cast<std::uint32_t>(i), &method, sample});
     }
   }
   return jobs;
-}
-
-// What the samples of a method depend on; methods other than best-of-n share
-// nothing.
-std::string sampling_of(const std::string& method) {
-  const Settings settings = parse_method(method);
-  return settings.method == Method::BestOfN ? to_line(to_json(without_contexts(settings))) : method;
 }
 
 }  // namespace
@@ -54,19 +47,22 @@ std::vector<Job> open_jobs(const std::vector<TaskData>& tasks, const EvalOptions
   return open;
 }
 
-std::vector<Unit> units_of(const std::vector<Job>& jobs) {
-  std::map<std::string, std::string> samplings;
-  for (const Job& job : jobs)
-    if (!samplings.count(job.method)) samplings[job.method] = sampling_of(job.method);
-  std::vector<Unit> units;
-  std::map<std::tuple<const Problem*, int, std::string>, std::size_t> places;
+std::vector<JobGroup> group_jobs(const std::vector<Job>& jobs) {
+  std::vector<JobGroup> groups;
+  std::map<std::pair<const Problem*, int>, std::vector<std::size_t>> places;  // of groups
   for (const Job& job : jobs) {
-    const auto [place, fresh] =
-        places.emplace(std::tuple(job.problem, job.sample, samplings[job.method]), units.size());
-    if (fresh) units.emplace_back();
-    units[place->second].push_back(job);
+    std::vector<std::size_t>& candidates = places[{job.problem, job.sample}];
+    const auto found = std::find_if(candidates.begin(), candidates.end(), [&](std::size_t place) {
+      return share_samples(groups[place].front().method->settings, job.method->settings);
+    });
+    if (found != candidates.end()) {
+      groups[*found].push_back(job);
+    } else {
+      candidates.push_back(groups.size());
+      groups.push_back({job});
+    }
   }
-  return units;
+  return groups;
 }
 
 }  // namespace counterbeam

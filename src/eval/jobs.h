@@ -1,5 +1,5 @@
-// What an evaluation has to do: one job per problem, method and sample, less
-// what is done already; and units of jobs that are best done together.
+// What an evaluation has to do: one job per problem, method and sample, less what is done already;
+// and groups of jobs that are best done together.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,18 @@ struct Job {
   const TaskData* task;
   const Problem* problem;
   std::uint32_t question;  // index of the problem in its task: keys the draws
-  std::string method;
+  const MethodString* method;
   int sample;
 };
 
-// The jobs of a run that its samples file does not hold yet.
+// The jobs of a run that its samples file does not hold yet. REQUIRES tasks and options to outlive
+// them.
 std::vector<Job> open_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options,
                            const std::filesystem::path& samples);
 
-// Jobs of one problem that best-of-n answers from the same samples, or one
-// other job.
-using Unit = std::vector<Job>;
+// Jobs of one problem that can be answered from the same samples, or one other job. Not empty.
+using JobGroup = std::vector<Job>;
 
-std::vector<Unit> units_of(const std::vector<Job>& jobs);
+std::vector<JobGroup> group_jobs(const std::vector<Job>& jobs);
 
 }  // namespace counterbeam

@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "search/settings.h"
+#include "search/methods.h"
 
 namespace counterbeam {
 namespace {

@@ -1,19 +1,19 @@
 #include "eval/run.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cctype>
 #include <map>
 #include <memory>
-#include <thread>
+#include <mutex>
+#include <set>
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/parallel_for.h"
 #include "base/progress.h"
 #include "eval/jobs.h"
 #include "eval/run_folder.h"
 #include "eval/vote.h"
-#include "search/rerank.h"
+#include "search/answer.h"
 
 namespace counterbeam {
 namespace {
@@ -22,16 +22,15 @@ namespace fs = std::filesystem;
 
 constexpr int kDefaultConcurrency = 16;
 
-void refuse_repeats(const std::vector<std::string>& names, std::string_view option) {
-  for (std::size_t i = 0; i < names.size(); ++i)
-    if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
-        names.begin() + static_cast<std::ptrdiff_t>(i))
-      bad_input("{}: {} is given twice", option, names[i]);
+void refuse_repeats(const std::vector<std::string>& tasks) {
+  std::set<std::string> seen;
+  for (const std::string& task : tasks)
+    if (!seen.insert(task).second) bad_input("--task: {} is given twice", task);
 }
 
 // traces/TASK-QUESTION-METHOD-SAMPLE.html
 std::string trace_name(const Job& job) {
-  std::string method = job.method;
+  std::string method = job.method->text;
   for (char& c : method)
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '=') c = '-';
   return fmt::format("traces/{}-{}-{}-{}.html", job.task->name, job.question, method, job.sample);
@@ -42,17 +41,18 @@ Sample blank_sample(const Job& job) {
   sample.task = job.task->name;
   sample.id = job.problem->id;
   sample.question = static_cast<int>(job.question);
-  sample.method = job.method;
+  sample.method = job.method->text;
   sample.sample = job.sample;
   sample.permutation = job.problem->permutation;
   return sample;
 }
 
-Sample record(const LoadedModel& model, const Job& job, const SearchResult& result,
+Sample record(const LoadedModel& model, const Job& job, const AnsweredQuestion& answered,
               const CodeJudge* judge, const EvalOptions& options) {
+  const SearchResult& result = answered.result;
   const Candidate& answer = result.answer();
   Sample sample = blank_sample(job);
-  sample.answer = model.text(answer.tokens);
+  sample.answer = answered.text;
   sample.score = answer.score;
   sample.truncated = !answer.ended;
   sample.answer_tokens = static_cast<std::int64_t>(answer.tokens.size());
@@ -77,105 +77,48 @@ Sample record(const LoadedModel& model, const Job& job, const SearchResult& resu
   return sample;
 }
 
-// Samples of a question differ by their seed; methods share it, so that they
-// are compared on the same luck.
+// Samples of a question differ by their seed; methods share it, so that comparisons are paired.
 std::uint64_t seed_of(const Job& job, const EvalOptions& options) {
   return options.seed + 0x9E3779B97F4A7C15ull * static_cast<std::uint64_t>(job.sample);
 }
 
-SearchResult search(const LoadedModel& model, const Job& job, const EvalOptions& options) {
-  const Settings settings = parse_method(job.method);
-  const Prompts prompts = model.prompts(job.problem->question, settings);
-  SearchHooks hooks;
-  hooks.vote = [&](const std::vector<TokenId>& tokens) {
-    return vote(*job.task, *job.problem, model.text(tokens));
-  };
-  return run_search(
-      {model.engine(), prompts, seed_of(job, options), job.question, options.cancellation},
-      settings, hooks);
-}
-
-// One best-of-n for every job, from the same samples.
-std::vector<SearchResult> rerank_jobs(const LoadedModel& model, const Unit& unit,
-                                      const EvalOptions& options) {
-  const Job& first = unit.front();
-  const Settings plain = without_contexts(parse_method(first.method));
-  const Prompts base = model.prompts(first.problem->question, plain);
-  std::vector<Ranking> rankings;
-  for (const Job& job : unit) {
-    const Settings settings = parse_method(job.method);
-    rankings.push_back({model.prompts(job.problem->question, settings), settings.steer});
-  }
-  return rerank(
-      {model.engine(), base, seed_of(first, options), first.question, options.cancellation}, plain,
-      rankings);
-}
-
-std::vector<Sample> run_unit(const LoadedModel& model, const Unit& unit, const CodeJudge* judge,
-                             const EvalOptions& options) {
-  const bool reranks = parse_method(unit.front().method).method == Method::BestOfN;
-  std::vector<SearchResult> results;
-  if (reranks && !options.traces) {
-    results = rerank_jobs(model, unit, options);
-  } else {
-    for (const Job& job : unit) results.push_back(search(model, job, options));
-  }
+std::vector<Sample> run_group(const LoadedModel& model, const JobGroup& group,
+                              const CodeJudge* judge, const EvalOptions& options) {
+  const Job& first = group.front();
+  AnswerOptions asking;
+  asking.seed = seed_of(first, options);
+  asking.question = first.question;
+  asking.cancellation = options.cancellation;
+  asking.keep_traces = options.traces;
+  asking.vote = [&](std::string_view text) { return vote(*first.task, *first.problem, text); };
+  std::vector<Settings> settings;
+  for (const Job& job : group) settings.push_back(job.method->settings);
+  const std::vector<AnsweredQuestion> answers =
+      answer_question(model, first.problem->question, settings, asking);
   std::vector<Sample> samples;
-  for (std::size_t i = 0; i < unit.size(); ++i)
-    samples.push_back(record(model, unit[i], results[i], judge, options));
+  for (std::size_t i = 0; i < group.size(); ++i)
+    samples.push_back(record(model, group[i], answers[i], judge, options));
   return samples;
 }
 
-// A problem that cannot be run, such as one longer than the model's context, is
-// recorded as such and does not stop the others.
-std::vector<Sample> run_or_record(const LoadedModel& model, const Unit& unit,
+// A problem that cannot be run, such as one longer than the model's context, is recorded with its
+// error and does not stop the others.
+std::vector<Sample> run_or_record(const LoadedModel& model, const JobGroup& group,
                                   const CodeJudge* judge, const EvalOptions& options) {
   try {
-    return run_unit(model, unit, judge, options);
+    return run_group(model, group, judge, options);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::BadInput) throw;
-    if (unit.size() == 1) {
-      Sample sample = blank_sample(unit.front());
+    if (group.size() == 1) {
+      Sample sample = blank_sample(group.front());
       sample.error = error.what();
       return {sample};
     }
   }
-  std::vector<Sample> samples;  // which of them is it?
-  for (const Job& job : unit) samples.push_back(run_or_record(model, {job}, judge, options)[0]);
+  std::vector<Sample> samples;  // one by one, to find the job that cannot be run
+  for (const Job& job : group) samples.push_back(run_or_record(model, {job}, judge, options)[0]);
   return samples;
 }
-
-// Workers take units until none is left or one of them fails.
-class Crew {
- public:
-  Crew(const std::vector<Unit>& units, std::function<void(const Unit&)> work)
-      : units_(units), work_(std::move(work)) {}
-
-  // Throws the first error of any worker, when all have stopped.
-  void run(int workers) {
-    std::vector<std::thread> threads;
-    for (int i = 0; i < workers; ++i) threads.emplace_back([this] { labour(); });
-    for (std::thread& thread : threads) thread.join();
-    if (error_) std::rethrow_exception(error_);
-  }
-
- private:
-  void labour() {
-    for (std::size_t i = next_++; i < units_.size() && !stop_; i = next_++) {
-      try {
-        work_(units_[i]);
-      } catch (...) {
-        if (!stop_.exchange(true)) error_ = std::current_exception();
-      }
-    }
-  }
-
-  const std::vector<Unit>& units_;
-  std::function<void(const Unit&)> work_;
-  std::atomic<std::size_t> next_ = 0;
-  std::atomic<bool> stop_ = false;
-  std::exception_ptr error_;
-};
 
 }  // namespace
 
@@ -183,9 +126,7 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
               const EvalOptions& options) {
   std::vector<std::string> names;
   for (const TaskData& task : tasks) names.push_back(task.name);
-  refuse_repeats(names, "--task");
-  refuse_repeats(options.methods, "--methods");
-  for (const std::string& method : options.methods) parse_method(method);  // fail before working
+  refuse_repeats(names);
   std::unique_ptr<CodeJudge> judge;
   for (const TaskData& task : tasks)
     if (task.judging == Judging::Code && !judge) judge = std::make_unique<CodeJudge>();
@@ -196,12 +137,13 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
   const fs::path path = options.out / "samples.jsonl";
   SampleFile file(path);  // before reading: it cuts a torn line off
   const std::vector<Job> open = open_jobs(tasks, options, path);
-  const std::vector<Unit> units = units_of(open);
+  const std::vector<JobGroup> groups = group_jobs(open);
   Progress progress("eval", static_cast<std::int64_t>(open.size()), options.quiet);
   std::mutex counts;
   std::int64_t right = 0, graded = 0;
-  Crew crew(units, [&](const Unit& unit) {
-    for (const Sample& sample : run_or_record(model, unit, judge.get(), options)) {
+  const int workers = options.concurrency > 0 ? options.concurrency : kDefaultConcurrency;
+  parallel_for(groups.size(), workers, [&](std::size_t i) {
+    for (const Sample& sample : run_or_record(model, groups[i], judge.get(), options)) {
       file.append(sample);
       const std::lock_guard counting(counts);
       right += sample.correct;
@@ -210,9 +152,9 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
       progress.add();
     }
   });
-  const int workers = options.concurrency > 0 ? options.concurrency : kDefaultConcurrency;
-  crew.run(std::min<int>(workers, static_cast<int>(units.size())));
-  sort_samples(path, names, options.methods);
+  std::vector<std::string> methods;
+  for (const MethodString& method : options.methods) methods.push_back(method.text);
+  sort_samples(path, names, methods);
 }
 
 void merge_samples(const std::vector<fs::path>& shards, const fs::path& out) {

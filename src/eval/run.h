@@ -11,15 +11,16 @@
 #include "eval/samples.h"
 #include "eval/tasks.h"
 #include "search/loaded_model.h"
+#include "search/methods.h"
 
 namespace counterbeam {
 
 struct EvalOptions {
-  std::vector<std::string> methods;  // "cbs:steer=0.7"
-  int samples = 1;                   // k answers per problem and method
-  int limit = 0;                     // first so many problems; 0: all
-  int shard = 0, shards = 1;         // problems whose index mod shards is shard
-  int concurrency = 0;               // searches in flight; 0: chosen
+  std::vector<MethodString> methods;
+  int samples = 1;            // k answers per problem and method
+  int limit = 0;              // first so many problems; 0: all
+  int shard = 0, shards = 1;  // problems whose index mod shards is shard
+  int concurrency = 0;        // searches in flight; 0: chosen
   std::uint64_t seed = 0;
   bool resume = false;
   bool deterministic = false;  // seconds are written as 0, so that runs compare byte by byte

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "eval/code_judge.h"
-#include "search/contexts.h"
+#include "search/prompts.h"
 
 namespace counterbeam {
 

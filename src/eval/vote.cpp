@@ -2,14 +2,9 @@
 
 #include "base/error.h"
 #include "grade/extract.h"
+#include "grade/vote.h"
 
 namespace counterbeam {
-
-std::optional<std::string> math_vote(std::string_view text) {
-  MathAnswer answer = extract_math(text);
-  if (answer.source == AnswerSource::None) return std::nullopt;
-  return std::move(answer.text);
-}
 
 std::optional<std::string> vote(const TaskData& task, const Problem& problem,
                                 std::string_view text) {

@@ -1,4 +1,4 @@
-// What self-consistency counts: two answers agree when their votes are the same text.
+// What self-consistency counts in an evaluation: the answer as the task's grader reads it.
 #pragma once
 
 #include <optional>
@@ -9,9 +9,7 @@
 
 namespace counterbeam {
 
-// Nothing where no answer is found.
-std::optional<std::string> math_vote(std::string_view text);
-// By how the task is judged: the answer, the letter, or the program.
+// The mathematical answer, the letter or the program; nothing where no answer is found.
 std::optional<std::string> vote(const TaskData& task, const Problem& problem,
                                 std::string_view text);
 

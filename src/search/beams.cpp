@@ -3,22 +3,16 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "search/methods.h"
 
 namespace counterbeam {
 namespace {
 
 Sampling sampling_of(const Settings& settings) {
-  return {static_cast<float>(settings.temperature), static_cast<float>(settings.top_p),
-          settings.top_k};
-}
-
-// The weights of base, positive and negative log-probabilities that token-contrast draws from.
-std::vector<float> mixture_of(const Settings& settings) {
-  if (settings.method != Method::TokenContrast) return {};
-  const auto steer = static_cast<float>(settings.steer);
-  if (settings.policy == "cfg") return {0, steer, 1 - steer};
-  if (settings.policy == "cad") return {-steer, 1 + steer, 0};
-  return {1, steer, -steer};
+  return {.temperature = static_cast<float>(settings.temperature),
+          .top_p = static_cast<float>(settings.top_p),
+          .top_k = settings.top_k,
+          .min_p = static_cast<float>(settings.min_p)};
 }
 
 void append(std::vector<float>& all, double& sum, const std::vector<float>& fresh) {
@@ -73,7 +67,7 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
                    places.empty() ? static_cast<std::uint32_t>(i) : places[i],
                    static_cast<std::uint32_t>(beam.tokens.size())};
     request.stop = task.engine.info().eos;
-    request.mix = mixture_of(settings);
+    if (settings.method->mixture) request.mix = settings.method->mixture(settings);
     request.plausibility = static_cast<float>(settings.plausibility);
     requests.push_back(std::move(request));
   }

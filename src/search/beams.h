@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "search/contexts.h"
+#include "search/prompts.h"
 #include "search/score.h"
 #include "search/settings.h"
 

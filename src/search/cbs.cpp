@@ -1,8 +1,10 @@
 // Contrastive beam search: extend, score, prune, fork. With steer = 0 (or without contexts) it is
 // beam search over mean log-likelihood; with N = W = 1 it is sampling.
 #include <algorithm>
+#include <limits>
 #include <set>
 
+#include "base/error.h"
 #include "search/lookahead.h"
 #include "search/search.h"
 
@@ -14,6 +16,12 @@ std::vector<Beam> replicate(const std::vector<Beam>& survivors, int count) {
   for (int i = 0; i < count; ++i)
     beams.push_back(survivors[static_cast<std::size_t>(i) % survivors.size()].fork());
   return beams;
+}
+
+std::vector<Candidate*> pointers(std::vector<Beam>& beams) {
+  std::vector<Candidate*> all;
+  for (Beam& beam : beams) all.push_back(&beam);
+  return all;
 }
 
 // Keeps the first of every trajectory.
@@ -39,29 +47,73 @@ std::vector<Beam> best_of(std::vector<Beam> beams, std::size_t count, Recorder& 
   return beams;
 }
 
-void shorten_to_common(std::vector<TokenId>& prefix, const std::vector<TokenId>& tokens) {
-  const auto end = std::mismatch(prefix.begin(), prefix.end(), tokens.begin(), tokens.end());
-  prefix.erase(end.first, prefix.end());
-}
-
-// What every answer that can still be chosen begins with, alive or finished.
-std::vector<TokenId> agreed_prefix(const std::vector<Beam>& alive,
-                                   const std::vector<Candidate>& pool) {
-  std::vector<TokenId> prefix = alive[0].tokens;
-  for (const Beam& beam : alive) shorten_to_common(prefix, beam.tokens);
-  for (const Candidate& answer : pool) shorten_to_common(prefix, answer.tokens);
-  return prefix;
+// What every answer that can still be chosen looks like, alive or finished.
+std::vector<const Candidate*> choosable(const std::vector<Beam>& alive,
+                                        const std::vector<Candidate>& pool) {
+  std::vector<const Candidate*> all;
+  for (const Beam& beam : alive) all.push_back(&beam);
+  for (const Candidate& answer : pool) all.push_back(&answer);
+  return all;
 }
 
 void report(const SearchHooks& hooks, int block, int blocks, const std::vector<Beam>& alive,
             const SearchResult& result) {
   if (!hooks.on_block) return;
-  BlockReport report{
-      block, blocks, alive.size(), result.pool.size(), -1e300, result.ledger.generated_tokens, {}};
-  for (const Beam& beam : alive) report.best = std::max(report.best, beam.score);
-  for (const Candidate& answer : result.pool) report.best = std::max(report.best, answer.score);
-  if (!alive.empty()) report.agreed = agreed_prefix(alive, result.pool);
+  BlockReport report{.block = block,
+                     .blocks = blocks,
+                     .alive = alive.size(),
+                     .finished = result.pool.size(),
+                     .generated_tokens = result.ledger.generated_tokens};
+  report_candidates(report, choosable(alive, result.pool));
   hooks.on_block(report);
+}
+
+// Decides when a search with patience ends before its limit.
+class Patience {
+ public:
+  Patience(const Settings& settings, int limit, bool bounded)
+      : blocks_(settings.patience), limit_(limit), bounded_(bounded) {}
+
+  // After a block: no living beam can beat the best finished answer, or `blocks_` blocks brought
+  // no better one.
+  bool is_over(const std::vector<Beam>& alive, const std::vector<Candidate>& pool) {
+    if (blocks_ == 0 || pool.empty()) return false;
+    const double best = pool[best_index(pool)].score;
+    if (best > best_) {
+      best_ = best;
+      waited_ = 0;
+    } else {
+      ++waited_;
+    }
+    return waited_ >= blocks_ || std::none_of(alive.begin(), alive.end(), [&](const Beam& beam) {
+             return highest_score(beam) > best;
+           });
+  }
+
+ private:
+  // Tokens to come add at most log 1 = 0 to the sum of base log-probabilities, so the mean over the
+  // longest answer bounds the score. With rewards or a scorer of one's own there is no bound.
+  double highest_score(const Beam& beam) const {
+    if (!bounded_) return std::numeric_limits<double>::infinity();
+    return beam.sums.base / static_cast<double>(limit_);
+  }
+
+  int blocks_, limit_;
+  bool bounded_;
+  double best_ = -std::numeric_limits<double>::infinity();
+  int waited_ = 0;
+};
+
+// The best answers so far become the pool's last ones: what a cancelled search leaves.
+void close_survivors(std::vector<Beam>& beams, Recorder& recorder, SearchResult& result) {
+  std::set<int> closed;  // beams are copies of the survivors
+  for (Beam& beam : beams) {
+    if (!closed.insert(beam.id).second) continue;
+    recorder.fate(beam, Fate::Finished);
+    recorder.pool(beam);
+    result.pool.push_back(std::move(beam));
+  }
+  result.interrupted = true;
 }
 
 }  // namespace
@@ -75,12 +127,21 @@ SearchResult contrastive_beam_search(const Task& task, const Settings& settings,
   const int iterations = settings.iterations > 0 ? std::min(settings.iterations, needed) : needed;
   const auto survivors = static_cast<std::size_t>(std::max(1, settings.beams / settings.prune));
 
+  Patience patience(settings, limit, !task.prompts.contrast() && !hooks.scorer);
+
   std::vector<Beam> empty;
   empty.push_back(open_beam(task, result.ledger));
   std::vector<Beam> beams = replicate(empty, settings.beams);
   for (int t = 0; t < iterations; ++t) {
     const int tokens = std::min(settings.block, limit - t * settings.block);
-    extend_beams(task, beams, tokens, settings, static_cast<std::uint32_t>(t), result.ledger);
+    try {
+      extend_beams(task, beams, tokens, settings, static_cast<std::uint32_t>(t), result.ledger);
+    } catch (const Error& error) {
+      if (t == 0 || !ends_with_partial(error, hooks)) throw;
+      close_survivors(beams, recorder, result);
+      break;
+    }
+    apply_scorer(hooks, pointers(beams));
     recorder.block(beams);
 
     std::vector<Beam> open;
@@ -100,7 +161,7 @@ SearchResult contrastive_beam_search(const Task& task, const Settings& settings,
     }
     open = best_of(std::move(open), survivors, recorder);
     report(hooks, t + 1, iterations, open, result);
-    if (open.empty()) break;
+    if (open.empty() || patience.is_over(open, result.pool)) break;
     beams = replicate(open, settings.beams);
   }
   result.selected = best_index(result.pool);

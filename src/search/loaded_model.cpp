@@ -46,8 +46,15 @@ LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& option
 }
 
 Prompts LoadedModel::prompts(const Question& question, const Settings& settings) const {
-  if (!question.raw && !chat_) throw Error(ErrorKind::BadInput, chat_error_);
-  return build_prompts(question, settings, chat_.get(), tokenizer_);
+  std::optional<ContextPair> pair;
+  if (uses_contexts(settings)) pair = chosen_contexts(settings);
+  return prompts(question, pair, settings.joiner);
+}
+
+Prompts LoadedModel::prompts(const Question& question, const std::optional<ContextPair>& pair,
+                             std::string_view joiner) const {
+  if (!question.raw && !chat_) throw BadInput(chat_error_);
+  return build_prompts(question, pair, joiner, chat_.get(), tokenizer_);
 }
 
 std::string LoadedModel::text(std::span<const TokenId> tokens) const {

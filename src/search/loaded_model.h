@@ -7,7 +7,7 @@
 
 #include "counterbeam/counterbeam.h"
 #include "engine/engine.h"
-#include "search/contexts.h"
+#include "search/prompts.h"
 #include "text/tokenizer.h"
 
 namespace counterbeam {
@@ -24,8 +24,13 @@ class LoadedModel {
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const std::string& name() const { return name_; }
 
-  // The prompts of a question under the settings' contexts.
+  bool has_chat_template() const { return chat_ != nullptr; }
+
+  // The prompts of a question under the contexts that a search with these settings uses.
   Prompts prompts(const Question& question, const Settings& settings) const;
+  // The same under a given pair; without one only the base prompt.
+  Prompts prompts(const Question& question, const std::optional<ContextPair>& pair,
+                  std::string_view joiner) const;
 
   // The text of an answer: control tokens left out.
   std::string text(std::span<const TokenId> tokens) const;

@@ -32,6 +32,7 @@ void add_future_correction(const Task& task, std::vector<Beam>& candidates,
   Settings sampling = settings;
   sampling.temperature = sampling.top_p = 1;
   sampling.top_k = 0;
+  sampling.min_p = 0;
   const int horizon =
       std::min<int>(settings.horizon, limit - static_cast<int>(candidates[0].tokens.size()));
   extend_beams(task, futures, horizon, sampling, static_cast<std::uint32_t>(block), ledger, places);

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <memory>
 
+#include "base/error.h"
 #include "search/search.h"
 
 namespace counterbeam {
@@ -29,8 +30,6 @@ class Sampler {
   Sampler(const Task& task, const Settings& settings, Ledger& ledger)
       : task_(task), settings_(settings), ledger_(ledger) {
     settings_.temperature = 1 / settings.alpha;
-    settings_.top_p = 1;
-    settings_.top_k = 0;
     auto empty = std::make_shared<const Beam>(open_beam(task_, ledger_));
     current_ = {{empty}, empty};
   }
@@ -129,12 +128,15 @@ SearchResult mcmc_power_sampling(const Task& task, const Settings& settings,
   Sampler sampler(task, settings, result.ledger);
   for (int t = 0; t < blocks && !sampler.ended(); ++t) {
     const int length = std::min(limit, (t + 1) * settings.block);
-    sampler.extend_to(length);
-    for (int i = 0; i < settings.steps; ++i) sampler.step(length);
-    if (hooks.on_block)
-      hooks.on_block({t + 1, blocks, sampler.ended() ? 0u : 1u, sampler.ended() ? 1u : 0u,
-                      sampler.answer().score, result.ledger.generated_tokens,
-                      sampler.answer().tokens});
+    try {
+      sampler.extend_to(length);
+      for (int i = 0; i < settings.steps; ++i) sampler.step(length);
+    } catch (const Error& error) {
+      if (sampler.answer().tokens.empty() || !ends_with_partial(error, hooks)) throw;
+      result.interrupted = true;
+      break;
+    }
+    report_single(hooks, t + 1, blocks, sampler.answer(), sampler.ended(), result.ledger);
   }
   Candidate answer = sampler.answer();
   answer.id = 0;

@@ -142,21 +142,27 @@ SearchResult power_sampling(const Task& task, const Settings& settings, const Se
     const auto block = static_cast<std::uint32_t>(t);
     const int tokens = std::min(settings.block, limit - t * settings.block);
     const int horizon = std::min(settings.horizon, limit - t * settings.block - tokens);
-    std::vector<Beam> chunks;
-    for (int i = 0; i < settings.draws; ++i) chunks.push_back(answer.fork());
-    extend_beams(task, chunks, tokens, settings, block, result.ledger);
-    recorder.block(chunks);
-    std::vector<Beam> candidates =
-        likeliest(std::move(chunks), static_cast<std::size_t>(settings.candidates), recorder);
-    const std::vector<double> probabilities = power_probabilities(
-        weigh(task, candidates, settings, horizon, block, result.ledger), settings.jackknife);
+    std::vector<Beam> candidates;
+    std::vector<double> probabilities;
+    try {
+      std::vector<Beam> chunks;
+      for (int i = 0; i < settings.draws; ++i) chunks.push_back(answer.fork());
+      extend_beams(task, chunks, tokens, settings, block, result.ledger);
+      recorder.block(chunks);
+      candidates =
+          likeliest(std::move(chunks), static_cast<std::size_t>(settings.candidates), recorder);
+      probabilities = power_probabilities(
+          weigh(task, candidates, settings, horizon, block, result.ledger), settings.jackknife);
+    } catch (const Error& error) {
+      if (t == 0 || !ends_with_partial(error, hooks)) throw;
+      result.interrupted = true;
+      break;
+    }
     const DrawKey key{task.seed, task.question, block, kChoiceKey, 0};
     answer = std::move(candidates[draw(probabilities, uniform(key))]);
     const bool last = answer.ended || t == blocks - 1;
     recorder.fate(answer, last ? Fate::Finished : Fate::Kept);
-    if (hooks.on_block)
-      hooks.on_block({t + 1, blocks, last ? 0u : 1u, last ? 1u : 0u, answer.score,
-                      result.ledger.generated_tokens, answer.tokens});
+    report_single(hooks, t + 1, blocks, answer, last, result.ledger);
   }
   recorder.pool(answer);
   recorder.selected(answer);

@@ -1,7 +1,8 @@
-// The three prompts of a question: rendered by the model's own chat template and encoded so that
-// what a user writes never becomes a control token.
+#include "search/prompts.h"
+
 #include "base/error.h"
 #include "base/json.h"
+#include "base/quote.h"
 #include "base/trim.h"
 #include "search/contexts.h"
 #include "text/chat_template.h"
@@ -48,6 +49,8 @@ class Renderer {
     Json messages = Json::array();
     if (!question_.system.empty())
       messages.push_back({{"role", "system"}, {"content", question_.system}});
+    for (const Message& turn : question_.history)
+      messages.push_back({{"role", turn.role}, {"content", turn.content}});
     messages.push_back({{"role", "user"}, {"content", message}});
     return chat_.render_pieces(messages, arguments_);
   }
@@ -87,21 +90,40 @@ std::vector<TokenId> encoded(const std::vector<PromptPiece>& pieces, const Token
 
 }  // namespace
 
-Prompts build_prompts(const Question& question, const Settings& settings, const ChatTemplate* chat,
+Question question_of(const std::vector<Message>& messages) {
+  if (messages.empty()) bad_input("messages: the list is empty; the last one must be the user's");
+  for (const Message& message : messages)
+    if (message.role != "system" && message.role != "user" && message.role != "assistant")
+      bad_input("messages: role {} is not known; allowed: system, user, assistant",
+                in_quotes(message.role));
+  if (messages.back().role != "user")
+    bad_input("messages: the last one is of role {}; the one to answer must be the user's",
+              in_quotes(messages.back().role));
+  Question question{.text = messages.back().content};
+  const bool system = messages.front().role == "system";
+  if (system) question.system = messages.front().content;
+  question.history.assign(messages.begin() + (system ? 1 : 0), messages.end() - 1);
+  return question;
+}
+
+Prompts build_prompts(const Question& question, const std::optional<ContextPair>& pair,
+                      std::string_view joiner, const ChatTemplate* chat,
                       const Tokenizer& tokenizer) {
   if (trim(question.text, kAsciiSpace).empty()) bad_input("the question is empty");
-  std::optional<ContextPair> contexts;
-  if (uses_contexts(settings)) contexts = chosen_contexts(settings);
   const auto message = [&](std::string_view context) {
-    return with_context(question.text, settings.joiner, context);
+    return with_context(question.text, joiner, context);
   };
   Prompts prompts;
   if (question.raw) {
+    if (!question.history.empty() || !question.system.empty())
+      bad_input(
+          "--raw: without a chat template there is no system message and no earlier turn; "
+          "put everything into the question");
     const EncodeOptions options{.special_in_text = false, .add_special_tokens = true};
     prompts.base = tokenizer.encode(question.text, options);
-    if (contexts) {
-      prompts.positive = tokenizer.encode(message(contexts->positive), options);
-      prompts.negative = tokenizer.encode(message(contexts->negative), options);
+    if (pair) {
+      prompts.positive = tokenizer.encode(message(pair->positive), options);
+      prompts.negative = tokenizer.encode(message(pair->negative), options);
     }
     return prompts;
   }
@@ -110,12 +132,12 @@ Prompts build_prompts(const Question& question, const Settings& settings, const 
   const std::vector<PromptPiece> base = renderer.pieces(question.text);
   const Frame frame = renderer.base_frame(base);
   prompts.base = encoded(base, tokenizer);
-  if (contexts) {
+  if (pair) {
     const auto prompt = [&](const std::string& context) {
       return encoded(renderer.with(message(context), frame, context), tokenizer);
     };
-    prompts.positive = prompt(contexts->positive);
-    prompts.negative = prompt(contexts->negative);
+    prompts.positive = prompt(pair->positive);
+    prompts.negative = prompt(pair->negative);
   }
   return prompts;
 }

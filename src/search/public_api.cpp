@@ -1,9 +1,141 @@
 // The public interface over the rooms behind it.
-#include "search/loaded_model.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/parallel_for.h"
+#include "search/answer.h"
+#include "search/methods.h"
 #include "search/score_answer.h"
-#include "search/search.h"
 
 namespace counterbeam {
+namespace {
+
+AnswerCandidate public_candidate(const LoadedModel& model, const Candidate& candidate) {
+  return {.text = model.text(candidate.tokens),
+          .tokens = candidate.tokens,
+          .score = candidate.score,
+          .finished = candidate.ended,
+          .base = candidate.sums.base,
+          .positive = candidate.sums.positive,
+          .negative = candidate.sums.negative};
+}
+
+// A pair given beside the method takes the place of the method's own.
+void set_contexts(Settings& settings, const std::string& contexts, const std::string& positive,
+                  const std::string& negative) {
+  if (contexts.empty() && positive.empty() && negative.empty()) return;
+  if (!settings.method->find("contexts"))
+    bad_input("contexts: {} does not use any", settings.method->name);
+  if (!contexts.empty()) settings.contexts = contexts;
+  settings.positive = positive;
+  settings.negative = negative;
+  validate(settings);
+}
+
+Settings settings_of(const AskOptions& options) {
+  Settings settings = parse_method(options.method);
+  set_contexts(settings, options.contexts, options.positive, options.negative);
+  return settings;
+}
+
+AnswerOptions answer_options(const LoadedModel& model, const AskOptions& options) {
+  AnswerOptions result;
+  result.seed = options.seed;
+  result.question = options.question;
+  result.cancellation = options.cancellation;
+  result.keep_partial = options.keep_partial;
+  if (options.on_block)
+    result.on_block = [&](const BlockReport& report) {
+      options.on_block({report.block, report.blocks, report.alive, report.finished, report.best,
+                        model.text(report.best_tokens), model.text(report.agreed)});
+    };
+  if (options.scorer)
+    result.scorer = [&](std::span<const Candidate* const> candidates) {
+      std::vector<AnswerCandidate> seen;
+      for (const Candidate* candidate : candidates)
+        seen.push_back(public_candidate(model, *candidate));
+      return options.scorer(seen);
+    };
+  return result;
+}
+
+Answer public_answer(const LoadedModel& model, AnsweredQuestion answered, bool trace) {
+  const SearchResult& result = answered.result;
+  const Candidate& chosen = result.answer();
+  Answer answer;
+  answer.text = std::move(answered.text);
+  answer.tokens = chosen.tokens;
+  answer.score = chosen.score;
+  answer.finished = chosen.ended;
+  answer.interrupted = result.interrupted;
+  for (const Candidate& candidate : result.pool)
+    answer.candidates.push_back(public_candidate(model, candidate));
+  answer.selected = result.selected;
+  if (trace) answer.trace = to_line(to_json(result.trace));
+  answer.generated_tokens = result.ledger.generated_tokens;
+  answer.scored_tokens = result.ledger.scored_tokens;
+  answer.prompt_tokens = result.ledger.prompt_tokens;
+  answer.cached_tokens = result.ledger.cached_tokens;
+  answer.seconds = result.ledger.seconds;
+  return answer;
+}
+
+Answer asked(const LoadedModel& model, Question question, const Settings& settings,
+             const AskOptions& options) {
+  question.raw = options.raw;
+  question.template_arguments = options.template_arguments;
+  if (!options.system.empty()) {
+    if (!question.system.empty())
+      bad_input("the system message is given twice: as an option and as the first message");
+    question.system = options.system;
+  }
+  if (options.trace && !settings.method->traced)
+    bad_input("trace: {} leaves no tree to trace", settings.method->name);
+  return public_answer(model,
+                       answer_question(model, question, settings, answer_options(model, options)),
+                       options.trace);
+}
+
+std::vector<Answer> asked_all(const LoadedModel& model, std::size_t count,
+                              const std::function<Question(std::size_t)>& question,
+                              const AskOptions& options, int concurrency) {
+  const Settings settings = settings_of(options);  // what is wrong for all is an error of the call
+  std::vector<Answer> answers(count);
+  parallel_for(count, concurrency, [&](std::size_t i) {
+    AskOptions own = options;
+    own.question += static_cast<std::uint32_t>(i);
+    try {
+      answers[i] = asked(model, question(i), settings, own);
+    } catch (const BadInput& error) {
+      answers[i].error = error.what();
+    }
+  });
+  return answers;
+}
+
+ScoredAnswer scored_answer(const LoadedModel& model, Question question, const std::string& answer,
+                           const ScoreOptions& options) {
+  question.system = options.system.empty() ? question.system : options.system;
+  question.raw = options.raw;
+  question.template_arguments = options.template_arguments;
+  Settings settings = default_settings(default_method());
+  set_contexts(settings, options.contexts, options.positive, options.negative);
+  settings.steer = options.steer;
+  validate(settings);
+  const Candidate scored = score_text(model, question, answer, {settings, options.end});
+  ScoredAnswer result{.score = scored.score};
+  for (std::size_t i = 0; i < scored.tokens.size(); ++i) {
+    TokenScore& token = result.tokens.emplace_back();
+    token.token = scored.tokens[i];
+    token.text = model.token_text(token.token);
+    token.base = scored.logprobs.base[i];
+    if (scored.logprobs.positive.empty()) continue;
+    token.positive = scored.logprobs.positive[i];
+    token.negative = scored.logprobs.negative[i];
+  }
+  return result;
+}
+
+}  // namespace
 
 struct LanguageModel::Parts {
   LoadedModel model;
@@ -19,55 +151,54 @@ LanguageModel LanguageModel::load(const std::string& name, const LoadOptions& op
 }
 
 Answer LanguageModel::ask(const std::string& question, const AskOptions& options) const {
-  const LoadedModel& model = parts_->model;
-  const Settings settings = parse_method(options.method);
-  const Prompts prompts = model.prompts({question, options.system, options.raw, "{}"}, settings);
-  SearchHooks hooks;
-  if (options.on_block)
-    hooks.on_block = [&](const BlockReport& report) {
-      options.on_block({report.block, report.blocks, report.alive, report.finished, report.best,
-                        model.text(report.agreed)});
-    };
-  // Samples vote with their whole text; who wants another vote extracts answers
-  // himself.
-  hooks.vote = [&](const std::vector<TokenId>& tokens) { return model.text(tokens); };
-  const SearchResult result = run_search(
-      {model.engine(), prompts, options.seed, options.question, nullptr}, settings, hooks);
-  const Candidate& answer = result.answer();
-  return {model.text(answer.tokens),
-          answer.tokens,
-          answer.score,
-          answer.ended,
-          result.ledger.generated_tokens,
-          result.ledger.scored_tokens,
-          result.ledger.prompt_tokens,
-          result.ledger.cached_tokens,
-          result.ledger.seconds};
+  return asked(parts_->model, {.text = question}, settings_of(options), options);
 }
 
-std::vector<TokenScore> LanguageModel::score(const std::string& question, const std::string& answer,
-                                             const ScoreOptions& options) const {
+Answer LanguageModel::ask(const std::vector<Message>& messages, const AskOptions& options) const {
+  return asked(parts_->model, question_of(messages), settings_of(options), options);
+}
+
+std::vector<Answer> LanguageModel::ask_all(const std::vector<std::string>& questions,
+                                           const AskOptions& options, int concurrency) const {
+  return asked_all(
+      parts_->model, questions.size(), [&](std::size_t i) { return Question{questions[i]}; },
+      options, concurrency);
+}
+
+std::vector<Answer> LanguageModel::ask_all(const std::vector<std::vector<Message>>& conversations,
+                                           const AskOptions& options, int concurrency) const {
+  return asked_all(
+      parts_->model, conversations.size(),
+      [&](std::size_t i) { return question_of(conversations[i]); }, options, concurrency);
+}
+
+ScoredAnswer LanguageModel::score(const std::string& question, const std::string& answer,
+                                  const ScoreOptions& options) const {
+  return scored_answer(parts_->model, {.text = question}, answer, options);
+}
+
+ScoredAnswer LanguageModel::score(const std::vector<Message>& messages, const std::string& answer,
+                                  const ScoreOptions& options) const {
+  return scored_answer(parts_->model, question_of(messages), answer, options);
+}
+
+ModelInfo LanguageModel::info() const {
   const LoadedModel& model = parts_->model;
-  Settings settings = default_settings(Method::Cbs);
-  settings.contexts = options.contexts;
-  settings.positive = options.positive;
-  settings.negative = options.negative;
-  validate(settings);
-  const Prompts prompts = model.prompts({question, options.system, options.raw, "{}"}, settings);
-  const Candidate scored = score_answer({model.engine(), prompts, 0, 0, nullptr},
-                                        model.tokenizer().encode(answer), settings.steer);
-  std::vector<TokenScore> tokens;
-  for (std::size_t i = 0; i < scored.tokens.size(); ++i) {
-    TokenScore& token = tokens.emplace_back();
-    token.token = scored.tokens[i];
-    token.text = model.token_text(token.token);
-    token.base = scored.logprobs.base[i];
-    if (prompts.contrast()) {
-      token.positive = scored.logprobs.positive[i];
-      token.negative = scored.logprobs.negative[i];
-    }
-  }
-  return tokens;
+  const EngineInfo& engine = model.engine().info();
+  return {.name = model.name(),
+          .engine = engine.description,
+          .vocabulary = engine.vocab_size,
+          .max_length = engine.max_length,
+          .end_tokens = engine.eos,
+          .chat_template = model.has_chat_template()};
+}
+
+std::vector<std::int32_t> LanguageModel::encode(const std::string& text, bool special) const {
+  return parts_->model.tokenizer().encode(text, {.special_in_text = special});
+}
+
+std::string LanguageModel::decode(const std::vector<std::int32_t>& tokens) const {
+  return parts_->model.text(tokens);
 }
 
 }  // namespace counterbeam

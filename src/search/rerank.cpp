@@ -1,10 +1,11 @@
 #include "search/rerank.h"
 
 #include <chrono>
-#include <numeric>
 
 #include "base/error.h"
+#include "search/methods.h"
 #include "search/samples.h"
+#include "search/score_answer.h"
 
 namespace counterbeam {
 namespace {
@@ -13,10 +14,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-double sum_of(const std::vector<float>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
 // An answer as a shorter limit would have left it: draws are keyed, so it is a prefix.
@@ -74,17 +71,9 @@ SearchResult rank_samples(const Task& task, const Settings& settings, const Sear
 
 }  // namespace
 
-Settings without_contexts(Settings settings) {
-  settings.steer = 0;
-  settings.contexts = "none";
-  settings.positive = settings.negative = "";
-  settings.joiner = " ";
-  return settings;
-}
-
 std::vector<SearchResult> rerank(const Task& task, const Settings& settings,
                                  std::span<const Ranking> rankings) {
-  CB_CHECK(!task.prompts.contrast() && settings.method == Method::BestOfN);
+  CB_CHECK(!task.prompts.contrast() && settings.method->ranks_whole_samples);
   const auto start = Clock::now();
   const SearchResult samples = sample_answers(task, settings, {});
   const double sampling = seconds_since(start);

@@ -14,9 +14,6 @@ struct Ranking {
   double steer = 0;
 };
 
-// What the samples of best-of-n depend on: the settings without contexts and steering.
-Settings without_contexts(Settings settings);
-
 // One result per ranking, in order, without traces. A result's ledger says what it would have cost
 // alone. REQUIRES task.prompts without contrast, and settings of best-of-n.
 std::vector<SearchResult> rerank(const Task& task, const Settings& settings,

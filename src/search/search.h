@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,12 @@
 
 namespace counterbeam {
 
+class Error;
+
 struct SearchResult {
   std::vector<Candidate> pool;  // every answer that was closed, in order of closing
   std::size_t selected = 0;     // index into pool
+  bool interrupted = false;     // cancelled: the pool holds what there was at that time
   Ledger ledger;
   Trace trace;
 
@@ -27,32 +31,53 @@ struct BlockReport {
   int blocks = 0;            // at most
   std::size_t alive = 0;     // beams that go on
   std::size_t finished = 0;  // answers in the pool
-  double best = 0;           // score, alive or finished
+  double best = 0;           // score of the best answer so far, alive or finished
   std::int64_t generated_tokens = 0;
-  std::vector<TokenId> agreed;  // what every answer that can still be chosen begins with
+  std::vector<TokenId> agreed{};       // shared prefix of every answer that can still be chosen
+  std::vector<TokenId> best_tokens{};  // the best answer so far
 };
 
 struct SearchHooks {
-  std::function<void(const BlockReport&)> on_block;
-  // self-consistency: the answer to vote with, read from an answer's tokens; nothing abstains.
-  std::function<std::optional<std::string>(const std::vector<TokenId>&)> vote;
+  std::function<void(const BlockReport&)> on_block{};
+  // For methods that vote: the answer that a candidate gives; nothing abstains.
+  std::function<std::optional<std::string>(const std::vector<TokenId>&)> vote{};
+  // A score of one's own in place of s(a), for methods that rank: one finite number per candidate,
+  // higher is better.
+  std::function<std::vector<double>(std::span<const Candidate* const>)> scorer{};
+  // When cancelled after the first block: return the best answer so far instead of throwing.
+  bool keep_partial = false;
 };
 
-// Runs the method the settings name. REQUIRES valid settings.
+// Runs the method of the settings. REQUIRES valid settings. Error where the engine cannot do what
+// the method needs, or where a scorer is given to a method that does not rank.
 SearchResult run_search(const Task& task, const Settings& settings, const SearchHooks& hooks = {});
 
-// One per method.
-SearchResult contrastive_beam_search(
-    const Task& task, const Settings& settings,
-    const SearchHooks& hooks);  // cbs, beam, sample, low-temperature
+// Methods. contrastive_beam_search serves every method that extends, ranks and prunes beams: beam
+// search and sampling are special cases of it.
+SearchResult contrastive_beam_search(const Task& task, const Settings& settings,
+                                     const SearchHooks& hooks);
 SearchResult best_of_n(const Task& task, const Settings& settings, const SearchHooks& hooks);
 SearchResult self_consistency(const Task& task, const Settings& settings, const SearchHooks& hooks);
 SearchResult power_sampling(const Task& task, const Settings& settings, const SearchHooks& hooks);
 SearchResult mcmc_power_sampling(const Task& task, const Settings& settings,
                                  const SearchHooks& hooks);
-SearchResult token_contrast(const Task& task, const Settings& settings, const SearchHooks& hooks);
+
+// Shared by the methods.
 
 // Index of the highest score, the earliest on ties. REQUIRES a non-empty pool.
 std::size_t best_index(const std::vector<Candidate>& pool);
+
+// Replaces the scores by those of the hooks' scorer, where there is one.
+void apply_scorer(const SearchHooks& hooks, std::span<Candidate* const> candidates);
+
+// Whether a method that has an answer so far ends with it instead of passing the error on.
+bool ends_with_partial(const Error& error, const SearchHooks& hooks);
+
+// Tells the live view of a method that follows a single answer.
+void report_single(const SearchHooks& hooks, int block, int blocks, const Candidate& answer,
+                   bool finished, const Ledger& ledger);
+
+// Fills in best, best_tokens and agreed from the candidates that can still be chosen.
+void report_candidates(BlockReport& report, std::span<const Candidate* const> candidates);
 
 }  // namespace counterbeam

@@ -1,41 +1,37 @@
-// What a user can set about a method: names, defaults (METHOD by METHOD as published) and ranges.
-// One table serves the command line, method strings such as `cbs:steer=0.7:block=16`, the errors
-// and the JSON of a result.
+// What a user can set about a method. A Setting describes one value: its name, where it is kept,
+// its range and its help text. Which settings a method has, and their defaults, stands in the table
+// of methods (search/methods.h). Flags, method strings, the JSON of a result and the help texts are
+// made from these two tables.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/json_fwd.h"
 
 namespace counterbeam {
 
-enum class Method {
-  Cbs,
-  Beam,
-  Sample,
-  LowTemperature,
-  BestOfN,
-  SelfConsistency,
-  Power,
-  McmcPower,
-  TokenContrast,
-};
+struct Method;
 
+// The values a method runs with. A method reads the settings of its row; the others keep the
+// neutral values given here. Make one by default_settings() or parse_method().
 struct Settings {
-  Method method = Method::Cbs;
-  int beams = 16;            // N
-  int prune = 4;             // W: the best N/W survive a block
+  const Method* method = nullptr;
+
+  int beams = 1;             // N
+  int prune = 1;             // W: the best N/W survive a block
   int block = 32;            // K
   int iterations = 0;        // T; 0: as many as max_tokens needs
   int max_tokens = 3072;     // of an answer
+  int patience = 0;          // blocks without a better finished answer; 0: off
   double temperature = 1.0;  // tau
   double top_p = 1.0;
   int top_k = 0;
-  double steer = 0.25;  // 1/alpha
+  double min_p = 0;
+  double steer = 0;  // 1/alpha
 
   std::string contexts = "reasoning";  // a named pair, neutral, or none
   std::string positive, negative;      // the user's own pair; both or neither
@@ -58,40 +54,37 @@ struct Settings {
 using SettingMember =
     std::variant<int Settings::*, double Settings::*, bool Settings::*, std::string Settings::*>;
 
-struct SettingField {
-  std::string_view name;  // on the command line: --NAME
+struct Setting {
+  std::string_view name;  // --NAME on the command line, NAME=VALUE in a method string
   SettingMember member;
-  double least, most;     // for numbers
-  std::uint32_t methods;  // a bit per Method that uses it
+  double least = 0, most = 0;                   // of a number
+  std::span<const std::string_view> choices{};  // of a text; empty: any text
   std::string_view help;
 
-  bool used_by(Method method) const { return methods >> static_cast<int>(method) & 1; }
+  std::string_view type_name() const;  // "INT", "NUMBER", "true|false", "TEXT", or the choices
 };
 
-std::span<const SettingField> setting_fields();
+// Every setting, in the order of help texts.
+std::span<const Setting> all_settings();
 
-std::string_view method_name(Method method);
-// Error lists the names.
-Method method_named(std::string_view name);
-std::string method_names();  // "cbs, beam, ..."
+// REQUIRES a name of the table.
+const Setting& setting_named(std::string_view name);
 
-// The published settings of a method.
-Settings default_settings(Method method);
-
-// "cbs", "cbs:steer=0.7:block=16". Error names the setting and what is allowed.
-Settings parse_method(std::string_view text);
-
-// Sets one field from text; `origin` ("--steer", "cbs:steer=x") opens the error.
-void set_field(Settings& settings, const SettingField& field, std::string_view value,
+// Sets one value from text. `origin` ("--steer", "cbs:steer") opens the error.
+void set_value(Settings& settings, const Setting& setting, std::string_view value,
                std::string_view origin);
 
-// Ranges of single fields and what must hold between them; the error names the flag and the range.
+// The value as text, as a user would write it: "0.25", "16", "true", "reasoning".
+std::string value_text(const Settings& settings, const Setting& setting);
+
+// Ranges of single settings and what must hold between them; the error names the flag and the
+// range.
 void validate(const Settings& settings);
 
-// Contrast is wanted: there is a pair, and the method looks at it.
+// True where the method scores answers under a pair of contexts with these settings.
 bool uses_contexts(const Settings& settings);
 
-// The fields the method uses.
+// {"method": NAME, ...}: the settings of the method.
 Json to_json(const Settings& settings);
 
 }  // namespace counterbeam

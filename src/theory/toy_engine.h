@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "search/contexts.h"
+#include "search/prompts.h"
 #include "theory/toy_model.h"
 
 namespace counterbeam {

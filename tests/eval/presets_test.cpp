@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "search/settings.h"
+#include "search/methods.h"
 
 namespace counterbeam {
 namespace {

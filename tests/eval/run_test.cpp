@@ -22,7 +22,7 @@ TEST(EvalRun, ARecordCutAtAnyByteIsRunAgain) {
                                        load_task("tiny-choice", kSource / "tasks", 0)};
   const TemporaryFolder folder;
   EvalOptions options;
-  options.methods = {"sample:max-tokens=2", "low-temperature:max-tokens=1"};
+  options.methods = parse_methods("sample:max-tokens=2,low-temperature:max-tokens=1");
   options.limit = 1;
   options.deterministic = options.quiet = options.resume = true;
   options.out = folder.path() / "run";

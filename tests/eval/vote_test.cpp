@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "grade/vote.h"
+
 namespace counterbeam {
 namespace {
 

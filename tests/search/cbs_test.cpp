@@ -4,7 +4,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "search/search.h"
+#include "search/methods.h"
 #include "support/replay.h"
 #include "theory/toy_engine.h"
 
@@ -103,13 +103,13 @@ TEST(Cbs, EveryTraceReplaysFromItsLogProbs) {
     const int vocab = 2 + static_cast<int>(random() % 4);
     const int horizon = 2 + static_cast<int>(random() % 5);
     ToyEngine engine(ToyModel::random(vocab, horizon, random(), 1.0), {kEnd});
-    Settings settings = default_settings(random() % 4 ? Method::Cbs : Method::Beam);
+    Settings settings = default_settings(random() % 4 ? "cbs" : "beam");
     settings.beams = 1 + static_cast<int>(random() % 12);
     settings.prune = 1 + static_cast<int>(random() % static_cast<unsigned>(settings.beams));
     settings.block = 1 + static_cast<int>(random() % 4);
     settings.iterations = static_cast<int>(random() % 4);
     settings.max_tokens = 1 + static_cast<int>(random() % 8);
-    if (settings.method == Method::Cbs) settings.steer = static_cast<double>(random() % 5) / 4;
+    if (settings.method->find("steer")) settings.steer = static_cast<double>(random() % 5) / 4;
     validate(settings);
     const auto result = run(engine, settings, random());
     testing::replay(result.trace, {kEnd});

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "search/methods.h"
 #include "theory/toy_engine.h"
 
 namespace counterbeam {

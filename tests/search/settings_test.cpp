@@ -1,10 +1,9 @@
-#include "search/settings.h"
-
 #include <gtest/gtest.h>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "search/contexts.h"
+#include "search/methods.h"
 
 namespace counterbeam {
 namespace {
@@ -68,7 +67,7 @@ TEST(Settings, ErrorsNameTheSettingAndTheRange) {
       {"", "method \"\" is not known"},
       {"cbs:positive=x", "--positive and --negative go together"},
       {"power:jackknife=maybe", "power:jackknife: \"maybe\" is neither true nor false"},
-      {"token-contrast:policy=x", "--policy: \"x\" is not known; allowed: tilt, cfg, cad"},
+      {"token-contrast:policy=x", "policy: \"x\" is not known; allowed: tilt, cfg, cad"},
       {"token-contrast:contexts=none", "--contexts: token-contrast draws from a contrast"},
   };
   for (const auto& [method, message] : cases)

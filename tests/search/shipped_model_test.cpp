@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "engine/local_engine.h"
 #include "search/loaded_model.h"
+#include "search/methods.h"
 #include "search/score_answer.h"
-#include "search/search.h"
 #include "support/replay.h"
 
 namespace counterbeam {

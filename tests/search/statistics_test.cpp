@@ -5,8 +5,8 @@
 #include <cmath>
 #include <random>
 
+#include "search/methods.h"
 #include "search/power.h"
-#include "search/search.h"
 #include "theory/exact.h"
 #include "theory/power_toy.h"
 #include "theory/toy_engine.h"

@@ -1,0 +1,14 @@
+// A loop whose iterations run on several threads at once.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace counterbeam {
+
+// Calls work(i) for every i below `count`, on at most `workers` threads that each take the next i.
+// After the first exception no further i is begun; it is thrown again when all threads have
+// stopped.
+void parallel_for(std::size_t count, int workers, const std::function<void(std::size_t)>& work);
+
+}  // namespace counterbeam

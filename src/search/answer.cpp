@@ -1,0 +1,78 @@
+#include "search/answer.h"
+
+#include <algorithm>
+
+#include "base/json.h"
+#include "grade/vote.h"
+#include "search/methods.h"
+#include "search/rerank.h"
+
+namespace counterbeam {
+namespace {
+
+SearchHooks hooks_of(const LoadedModel& model, const AnswerOptions& options) {
+  SearchHooks hooks;
+  hooks.on_block = options.on_block;
+  hooks.scorer = options.scorer;
+  hooks.keep_partial = options.keep_partial;
+  hooks.vote = [&model, &options](const std::vector<TokenId>& tokens) {
+    const std::string text = model.text(tokens);
+    return options.vote ? options.vote(text) : math_vote(text);
+  };
+  return hooks;
+}
+
+Task task_of(const LoadedModel& model, const Prompts& prompts, const AnswerOptions& options) {
+  return {model.engine(), prompts, options.seed, options.question, options.cancellation};
+}
+
+AnsweredQuestion answered(const LoadedModel& model, SearchResult result) {
+  std::string text = model.text(result.answer().tokens);
+  return {std::move(text), std::move(result)};
+}
+
+// Draws the samples once and ranks them by each of the settings. REQUIRES that they share samples.
+std::vector<SearchResult> rank_shared_samples(const LoadedModel& model, const Question& question,
+                                              std::span<const Settings> settings,
+                                              const AnswerOptions& options) {
+  const Settings plain = without_contexts(settings.front());
+  const Prompts base = model.prompts(question, plain);
+  std::vector<Ranking> rankings;
+  for (const Settings& one : settings)
+    rankings.push_back({model.prompts(question, one), one.steer});
+  return rerank(task_of(model, base, options), plain, rankings);
+}
+
+}  // namespace
+
+bool share_samples(const Settings& a, const Settings& b) {
+  return a.method == b.method && a.method->ranks_whole_samples &&
+         to_json(without_contexts(a)) == to_json(without_contexts(b));
+}
+
+AnsweredQuestion answer_question(const LoadedModel& model, const Question& question,
+                                 const Settings& settings, const AnswerOptions& options) {
+  const Prompts prompts = model.prompts(question, settings);
+  return answered(model,
+                  run_search(task_of(model, prompts, options), settings, hooks_of(model, options)));
+}
+
+std::vector<AnsweredQuestion> answer_question(const LoadedModel& model, const Question& question,
+                                              std::span<const Settings> settings,
+                                              const AnswerOptions& options) {
+  const bool shared = !settings.empty() && !options.keep_traces && !options.scorer &&
+                      std::all_of(settings.begin(), settings.end(), [&](const Settings& one) {
+                        return share_samples(settings.front(), one);
+                      });
+  std::vector<AnsweredQuestion> answers;
+  if (shared) {
+    for (SearchResult& result : rank_shared_samples(model, question, settings, options))
+      answers.push_back(answered(model, std::move(result)));
+  } else {
+    for (const Settings& one : settings)
+      answers.push_back(answer_question(model, question, one, options));
+  }
+  return answers;
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,48 @@
+// How a question is answered, in one place: messages and settings become prompts, prompts a search,
+// the search an answer, votes included. The command line, evaluations and the C++ interface all
+// come through here.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "search/loaded_model.h"
+#include "search/search.h"
+
+namespace counterbeam {
+
+struct AnswerOptions {
+  std::uint64_t seed = 0;
+  std::uint32_t question = 0;  // number of the question in a series; keys the draws
+  const Cancellation* cancellation = nullptr;
+  bool keep_partial = false;  // when cancelled after the first block, the best answer so far
+  bool keep_traces = false;   // every search leaves its trace, so samples are not shared
+  std::function<void(const BlockReport&)> on_block{};
+  // The answer that a text gives, for methods that vote; nothing abstains. Default: the final
+  // mathematical answer, as graders read it.
+  std::function<std::optional<std::string>(std::string_view)> vote{};
+  std::function<std::vector<double>(std::span<const Candidate* const>)> scorer{};
+};
+
+struct AnsweredQuestion {
+  std::string text;     // of the chosen answer, control tokens left out
+  SearchResult result;  // its pool is not empty
+};
+
+AnsweredQuestion answer_question(const LoadedModel& model, const Question& question,
+                                 const Settings& settings, const AnswerOptions& options = {});
+
+// The same question by several settings. Settings that share_samples() draw their samples once,
+// unless traces are kept; every answer and every cost is what answer_question gives alone.
+std::vector<AnsweredQuestion> answer_question(const LoadedModel& model, const Question& question,
+                                              std::span<const Settings> settings,
+                                              const AnswerOptions& options = {});
+
+// True where two settings differ only in how finished samples are ranked.
+bool share_samples(const Settings& a, const Settings& b);
+
+}  // namespace counterbeam

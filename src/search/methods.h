@@ -1,0 +1,81 @@
+// The table of methods: one row per method with all that the rest of the program needs to know of
+// it. Nothing outside this table and the method's own file knows a method by its name.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "search/search.h"
+#include "search/settings.h"
+
+namespace counterbeam {
+
+// When a method scores its candidates under the pair of contexts.
+enum class Contrast {
+  None,         // never: it has no contexts
+  WhenSteered,  // unless the strength is 0 or the pair is "none"
+  Required,     // always: it draws from the contrast and cannot do without a pair
+};
+
+using SettingValue = std::variant<int, double, bool, std::string>;
+
+// A setting that a method has, with the method's default.
+struct SettingUse {
+  const Setting* setting;
+  SettingValue otherwise;
+};
+
+struct Method {
+  std::string_view name;
+  std::string_view help;
+  SearchResult (*run)(const Task& task, const Settings& settings, const SearchHooks& hooks);
+  Contrast contrast = Contrast::None;
+  // Token-level contrast: weights of the base, positive and negative log-probabilities that tokens
+  // are drawn from. Null: tokens are drawn from the base prompt alone.
+  std::vector<float> (*mixture)(const Settings& settings) = nullptr;
+  bool traced = true;   // leaves a tree of candidates
+  bool ranked = false;  // chooses among candidates by score, so that a scorer of one's own applies
+  bool votes = false;   // chooses by majority among the answers that candidates give
+  bool weighs_draws = false;  // needs log-probs of the distribution that tokens were drawn from
+  bool ranks_whole_samples = false;    // contexts rank finished samples and never change them
+  std::vector<SettingUse> settings{};  // what a user may set, with the defaults
+  std::vector<SettingUse> fixed{};     // what makes the method what it is; not the user's to set
+
+  // The row's entry of that name; null where the method does not have the setting.
+  const Setting* find(std::string_view setting) const;
+};
+
+std::span<const Method> methods();
+const Method& default_method();  // the first row
+
+// The row of that name. The error lists the names and suggests the nearest.
+const Method& method_named(std::string_view name);
+std::string method_names();  // "cbs, beam, ..."
+
+// The published settings of a method.
+Settings default_settings(const Method& method);
+Settings default_settings(std::string_view method);
+
+// What the samples of a method with ranks_whole_samples depend on: the settings without contexts
+// and steering.
+Settings without_contexts(Settings settings);
+
+// A method as a user wrote it, with what it means. Strings are parsed once, where they come in.
+struct MethodString {
+  std::string text;
+  Settings settings;
+};
+
+// "cbs", "cbs:steer=0.7:block=16". A value may stand in double quotes and then hold anything
+// (\" and \\ inside): cbs:positive="Excellent, step by step:":negative="Wrong reasoning:". Error
+// names the setting and what is allowed.
+Settings parse_method(std::string_view text);
+
+// Several, separated by commas outside quotes. Error where one is given twice.
+std::vector<MethodString> parse_methods(std::string_view list);
+std::vector<MethodString> parse_methods(std::span<const std::string> texts);
+
+}  // namespace counterbeam

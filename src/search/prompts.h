@@ -1,0 +1,44 @@
+// The three prompts (base, positive, negative) that a question becomes: rendered by the model's own
+// chat template, and encoded so that what a user writes never becomes a control token.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/ids.h"
+#include "counterbeam/counterbeam.h"
+#include "search/contexts.h"
+
+namespace counterbeam {
+
+class ChatTemplate;
+class Tokenizer;
+
+// Token ids of the three prompts. Without contrast, positive and negative are empty.
+struct Prompts {
+  std::vector<TokenId> base, positive, negative;
+  bool contrast() const { return !positive.empty(); }
+};
+
+struct Question {
+  std::string text;                       // the user's message that is to be answered
+  std::string system{};                   // empty: none
+  bool raw = false;                       // no chat template: the text itself is continued
+  std::string template_arguments = "{}";  // JSON; what else the template sees: enable_thinking, ...
+  std::vector<Message> history{};         // earlier turns, between the system message and the text
+};
+
+// A conversation as a question: a leading system message, earlier turns, and the user's message at
+// the end. Error where there is no message, the last is not the user's, or a role is not known.
+Question question_of(const std::vector<Message>& messages);
+
+// Renders and encodes the prompts; without a pair only the base prompt. Error when the question is
+// empty, or when the template drops, changes or moves what it was given. `chat` may be null for raw
+// questions.
+Prompts build_prompts(const Question& question, const std::optional<ContextPair>& pair,
+                      std::string_view joiner, const ChatTemplate* chat,
+                      const Tokenizer& tokenizer);
+
+}  // namespace counterbeam
