@@ -38,14 +38,14 @@ std::size_t edits(const std::string& a, const std::string& b) {
 
 std::optional<std::string_view> closest(std::string_view name,
                                         std::span<const std::string_view> candidates) {
-  constexpr std::size_t kLongest = 64;  // nobody mistypes a name of that length into another
+  constexpr std::size_t kLongest = 64;  // longer texts are not mistyped names
   const std::string given = plain(name);
   if (given.empty() || given.size() > kLongest) return std::nullopt;
   std::size_t allowed = std::max<std::size_t>(1, given.size() / 3);
   std::optional<std::string_view> best;
   for (const std::string_view candidate : candidates) {
     const std::size_t distance = edits(given, plain(candidate));
-    // A name that shares no character with what was typed is no help.
+    // Skip a name that shares no character with the typed one.
     if (distance >= given.size() || (best ? distance >= allowed : distance > allowed)) continue;
     best = candidate;
     allowed = distance;

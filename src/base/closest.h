@@ -8,13 +8,13 @@
 
 namespace counterbeam {
 
-// The candidate with the fewest edits (one character inserted, removed or replaced, or two
-// neighbours swapped; case and leading dashes do not count). Nothing where even the nearest needs
-// more than a third of the name's length, at least one, in edits. The first candidate wins a tie.
+// The candidate with the fewest edits (one character inserted, removed or replaced, or two adjacent
+// ones swapped; case and leading dashes are ignored). Empty if all need more edits than a third of
+// the name's length, or more than one for short names. Ties go to the first candidate.
 std::optional<std::string_view> closest(std::string_view name,
                                         std::span<const std::string_view> candidates);
 
-// "; did you mean NAME?" for the end of an error, or nothing.
+// "; did you mean NAME?" to be appended to an error message, or empty.
 std::string did_you_mean(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace counterbeam

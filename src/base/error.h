@@ -1,5 +1,6 @@
-// How errors are thrown. They are caught in main, at the server's edge and where one request among
-// many may fail alone. Broken invariants do not throw: they stop the program (CB_CHECK).
+// Functions that throw the errors of counterbeam/error.h. Errors are caught in main, at the
+// server's edge, and where one request of many may fail without the others. Broken invariants do
+// not throw: CB_CHECK stops the program.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +12,7 @@
 
 namespace counterbeam {
 
-// An error of that kind.
+// Throws an error of that kind.
 [[noreturn]] void throw_error(ErrorKind kind, const std::string& message);
 
 // bad_input("{}: dtype \"{}\" is not known", path, name)
@@ -25,7 +26,7 @@ template <typename... Args>
   throw Failed(fmt::format(format, std::forward<Args>(args)...));
 }
 
-// Stops the program with file and line when an invariant is broken, in release builds too.
+// Reports a broken invariant with its file and line, then aborts; in release builds too.
 [[noreturn]] void broken_invariant(const char* condition, const char* file, int line);
 
 #define CB_CHECK(condition)           \

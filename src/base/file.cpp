@@ -25,7 +25,7 @@ std::string read_file(const std::filesystem::path& path) {
   if (!file) bad_input("{}: cannot be opened: {}", path.string(), std::strerror(errno));
   std::string content;
   const auto size = std::filesystem::file_size(path, ignored);
-  if (!ignored) content.reserve(size);  // exact, so that no copy is made while it grows
+  if (!ignored) content.reserve(size);  // the exact size, so that appending never reallocates
   char buffer[1 << 16];
   while (const std::size_t got = std::fread(buffer, 1, sizeof buffer, file.get()))
     content.append(buffer, got);

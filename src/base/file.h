@@ -1,4 +1,4 @@
-// Whole files in and out, with errors that name the file and the reason.
+// Reads and writes whole files. Errors name the file and the reason.
 #pragma once
 
 #include <filesystem>
@@ -9,7 +9,8 @@ namespace counterbeam {
 
 std::string read_file(const std::filesystem::path& path);
 
-// Written beside the target and renamed over it: a reader sees the old file or the new one.
+// Replaces the file atomically: writes a temporary file next to it and renames, so that a reader
+// sees either the old content or the new.
 void write_file(const std::filesystem::path& path, std::string_view content);
 
 }  // namespace counterbeam

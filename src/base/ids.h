@@ -1,14 +1,14 @@
-// Ids that several rooms speak of. They are types, so that a page is never taken for a state.
+// Ids used by several rooms. They are distinct types, so that a page cannot be passed as a state.
 #pragma once
 
 #include <cstdint>
 
 namespace counterbeam {
 
-using TokenId =
-    std::int32_t;  // a row of the vocabulary; plain, for it is counted and copied in bulk
+// A row of the vocabulary. A plain integer, because token ids are copied in bulk.
+using TokenId = std::int32_t;
 
-enum class PageId : std::int32_t {};   // a page of keys and values
+enum class PageId : std::int32_t {};   // a page of the KV cache
 enum class StateId : std::int32_t {};  // a snapshot of the recurrent layers
 
 }  // namespace counterbeam

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kMaxDepth = 256;
 
-// Builds the value as it is read, each part in constant time, and refuses what nlohmann lets pass:
-// depth and duplicate keys.
+// Builds the value during parsing, in constant time per element, and rejects two things that
+// nlohmann's own builder accepts: unbounded nesting and duplicate keys.
 class Builder : public Json::json_sax_t {
  public:
   explicit Builder(std::string_view name) : name_(name) {}
@@ -25,7 +25,7 @@ class Builder : public Json::json_sax_t {
   bool number_unsigned(number_unsigned_t value) override { return add(value); }
   bool number_float(number_float_t value, const string_t&) override { return add(value); }
   bool string(string_t& value) override { return add(std::move(value)); }
-  bool binary(binary_t&) override { return false; }  // not in text
+  bool binary(binary_t&) override { return false; }  // does not occur in JSON text
 
   bool start_object(std::size_t) override { return open(Json::object()); }
   bool start_array(std::size_t) override { return open(Json::array()); }
@@ -50,12 +50,13 @@ class Builder : public Json::json_sax_t {
     std::unordered_set<std::string> keys;
   };
 
-  // Where the value stands now; it stays there while it is open, since only it grows.
+  // Stores the value in the innermost open container and returns its address. The address stays
+  // valid while the value is open, because only the innermost container grows.
   Json* place(Json value) {
     if (open_.empty()) return &(root_ = std::move(value));
     Json& parent = *open_.back().value;
     if (parent.is_array()) return &parent.get_ref<Json::array_t&>().emplace_back(std::move(value));
-    // The map would look for the key first, one by one.
+    // Appends directly: the ordered map's own insert would first scan all keys.
     using Pairs = std::vector<std::pair<const std::string, Json>>;
     Pairs& pairs = parent.get_ref<Json::object_t&>();
     return &pairs.emplace_back(std::move(key_), std::move(value)).second;
@@ -76,7 +77,7 @@ class Builder : public Json::json_sax_t {
 
   std::string_view name_;
   Json root_;
-  std::string key_;  // of the value to come
+  std::string key_;  // key of the next value
   std::vector<Open> open_;
 };
 

@@ -1,5 +1,5 @@
-// The JSON edge: files and lines become Json here, and domain types read it; nothing further in
-// passes Json around. Objects keep their order, as chat templates need.
+// Parsing and printing of JSON. Json is used at the edges only: domain types read it and do not
+// pass it on. Objects keep the order of their keys, which chat templates depend on.
 #pragma once
 
 #include <filesystem>
@@ -11,13 +11,13 @@ namespace counterbeam {
 
 using Json = nlohmann::ordered_json;
 
-// Parses text; `name` (a file, "line 3 of standard input") opens the error message. Rejects
-// duplicate keys, nesting deeper than 256 and anything after the value.
+// Parses text. Error messages start with `name` (a file, "line 3 of standard input"). Rejects
+// duplicate keys, nesting deeper than 256 levels and trailing text.
 Json parse_json(std::string_view text, std::string_view name);
 
 Json read_json_file(const std::filesystem::path& path);
 
-// One line, UTF-8, invalid bytes replaced by U+FFFD.
+// The value on one line, in UTF-8; invalid bytes are replaced by U+FFFD.
 std::string to_line(const Json& value);
 
 }  // namespace counterbeam

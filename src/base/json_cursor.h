@@ -1,9 +1,11 @@
-// A pull reader for large, flat JSON (safetensors headers, shard indexes): no tree is built, so it
-// is fast and its memory is what the caller keeps. Strict: RFC 8259, valid UTF-8, bounded nesting.
-// Duplicate keys are the caller's to find, who alone knows what a key means.
+// A pull parser for large, flat JSON (safetensors headers, shard indexes). It builds no tree, so it
+// is fast and uses no memory beyond what the caller keeps. It is strict: RFC 8259, valid UTF-8,
+// bounded nesting. Detecting duplicate keys is left to the caller.
 //
-//   cursor.object("the header", [&](std::string key) { sizes[key] = cursor.unsigned_integer(key);
-//   }); cursor.end();
+//   cursor.object("the header", [&](std::string key) {
+//     sizes[key] = cursor.unsigned_integer(key);
+//   });
+//   cursor.end();
 #pragma once
 
 #include <cstdint>
@@ -16,11 +18,12 @@ namespace counterbeam {
 
 class JsonCursor {
  public:
-  // `name` opens every message, `advice` (what to do) closes it; all must outlive the cursor.
+  // Messages start with `name` and end with `advice` (what to do). All three must outlive the
+  // cursor.
   JsonCursor(std::string_view text, std::string_view name, std::string_view advice)
       : text_(text), name_(name), advice_(advice) {}
 
-  // Messages say "in NAME" until the next call; the name must live that long.
+  // Messages say "in PLACE" until the next call; `place` must stay valid until then.
   void set_place(std::string_view place) { place_ = place; }
 
   // Calls member(key) for every member; it must consume the value.
@@ -47,10 +50,10 @@ class JsonCursor {
 
   std::string string(std::string_view what);
   std::uint64_t unsigned_integer(std::string_view what);  // digits only, below 2^64
-  void skip();                                            // one value of any kind
-  std::string_view raw();                                 // the same; its text
+  void skip();                                            // skips one value of any kind
+  std::string_view raw();                                 // skips one value and returns its text
   char peek();                                            // first character of the next value
-  void end();                                             // nothing but space may follow
+  void end();                                             // fails unless only white space is left
 
   [[noreturn]] void fail(std::string_view problem) const;
 
@@ -64,7 +67,7 @@ class JsonCursor {
   unsigned hex4();
   void skip_literal(std::string_view word);
   void skip_number();
-  std::string found() const;  // what stands at the cursor, for messages
+  std::string found() const;  // the text at the cursor, for messages
 
   std::string_view text_;
   std::string_view name_, advice_, place_;

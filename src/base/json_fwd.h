@@ -1,4 +1,5 @@
-// Names Json without its definition: for headers that only pass it on. It takes seconds to compile.
+// Declares Json without defining it, for headers that only pass it on: the definition takes seconds
+// to compile.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -7,7 +7,7 @@ namespace counterbeam {
 
 void Log::line(std::string_view kind, std::string_view text) {
   const std::lock_guard lock(mutex_);
-  // On a terminal a progress bar may stand on this line.
+  // On a terminal the line may hold a progress bar: clear it first.
   write_message(
       fmt::format("{}counterbeam: {}{}\n", terminal_of(out_).live ? "\r\x1b[K" : "", kind, text),
       out_);

@@ -1,5 +1,5 @@
-// Notes and warnings for people, on standard error; standard output is for results. -q silences
-// notes, never warnings. Nothing here is for failures: those are Errors.
+// Notes and warnings for the user, on standard error; standard output is for results. -q silences
+// notes but not warnings. Failures are not logged: they are thrown as Errors.
 #pragma once
 
 #include <fmt/format.h>

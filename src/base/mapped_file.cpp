@@ -15,7 +15,7 @@
 namespace counterbeam {
 
 MappedFile::MappedFile(const std::filesystem::path& path) {
-  // O_NONBLOCK: opening a FIFO must not wait for a writer.
+  // O_NONBLOCK, so that opening a FIFO does not wait for a writer.
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) bad_input("{}: cannot be opened: {}", path.string(), std::strerror(errno));
   struct stat status {};
@@ -51,7 +51,7 @@ void MappedFile::advise(std::size_t first, std::size_t count, int advice) const 
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t begin = std::min(first, size_) / page * page;
   const std::size_t end = std::min(first + count, size_);
-  // A hint: where the kernel does not take it, nothing is lost.
+  // Only a hint, so a failure does not matter.
   if (begin < end) (void)::madvise(const_cast<std::byte*>(data_) + begin, end - begin, advice);
 }
 

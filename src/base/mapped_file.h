@@ -1,5 +1,5 @@
-// A whole file mapped read-only. Pages are read when they are touched. The file must not shrink
-// while it is mapped: the kernel then ends the program with SIGBUS, and nothing here prevents it.
+// A whole file mapped read-only. Pages are read on first access. The file must not shrink while it
+// is mapped: an access beyond its new end raises SIGBUS, which is not handled.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ class MappedFile {
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
 
-  // Hints about [first, first + count): soon needed; or not needed again (read anew when touched).
+  // Hints about bytes [first, first + count). After done_with() the bytes are read from disk again
+  // on the next access.
   void will_need(std::size_t first, std::size_t count) const;
   void done_with(std::size_t first, std::size_t count) const;
 

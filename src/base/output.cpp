@@ -33,7 +33,8 @@ void write_message(std::string_view text, std::FILE* stream) noexcept {
 void occupy_closed_streams() {
   for (const int number : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(number, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest free number is this one. Opened for the wrong direction, so that its use fails.
+    // open() returns the lowest free number, which is this one. It is opened for the opposite
+    // direction, so that using it fails.
     const int opened = ::open("/dev/null", number == STDIN_FILENO ? O_WRONLY : O_RDONLY);
     if (opened != number) ::close(opened);
   }

@@ -1,6 +1,6 @@
 // The two streams of a program. Results go to standard output and must arrive: a full disk or a
 // closed stream is an Error. Messages go to standard error and may be lost: a program whose
-// messages cannot be written goes on.
+// messages cannot be written continues.
 #pragma once
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 
 namespace counterbeam {
 
-// Throws Failed with the system's reason when standard output does not take the text. Output is
+// Throws Failed with the system's reason if standard output cannot be written. Output is
 // buffered: call flush_results before the end of the program, or where a reader waits for it.
 void write_result(std::string_view text);
 void flush_results();

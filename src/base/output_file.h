@@ -1,5 +1,6 @@
-// A file written in pieces beside its target and renamed over it when finished: a reader sees the
-// old file or the whole new one. Dropped before finish(), it leaves nothing behind.
+// Writes a file in pieces and replaces its target atomically: the data goes to a temporary file,
+// which finish() renames, so that a reader sees either the old file or the complete new one.
+// Without finish() the destructor removes the temporary file.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +18,7 @@ class OutputFile {
   ~OutputFile();
 
   void write(const void* data, std::size_t size);
-  void finish();  // flushes to the disk and renames
+  void finish();  // flushes to disk and renames
 
  private:
   struct Close {

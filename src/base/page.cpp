@@ -6,7 +6,8 @@
 namespace counterbeam {
 
 std::string page_with_data(std::string_view page, std::string_view place, const Json& data) {
-  // Inside a script element only "<" could end it early, and in JSON it occurs in strings only.
+  // Only "<" could end the script element early; in JSON it occurs in strings only, where it can be
+  // escaped.
   std::string text;
   for (char c : to_line(data)) {
     if (c == '<')

@@ -1,4 +1,4 @@
-// Puts data into a page that ships in the program.
+// Puts data into an HTML page that is embedded in the program.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace counterbeam {
 
-// The page with `place` replaced by the JSON, safe inside a script element. REQUIRES that the page
-// has the place.
+// Returns the page with `place` replaced by the JSON, escaped for use inside a script element.
+// REQUIRES: the page contains `place`.
 std::string page_with_data(std::string_view page, std::string_view place, const Json& data);
 
 }  // namespace counterbeam

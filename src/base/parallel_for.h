@@ -6,9 +6,9 @@
 
 namespace counterbeam {
 
-// Calls work(i) for every i below `count`, on at most `workers` threads that each take the next i.
-// After the first exception no further i is begun; it is thrown again when all threads have
-// stopped.
+// Calls work(i) for every i below `count` on at most `workers` threads, each of which takes the
+// next i. After an exception no further i is started; the first one is rethrown once all threads
+// have stopped.
 void parallel_for(std::size_t count, int workers, const std::function<void(std::size_t)>& work);
 
 }  // namespace counterbeam

@@ -15,7 +15,7 @@ namespace {
 
 constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
 
-// The first `columns` characters; every one is taken for one column wide.
+// The first `columns` characters; every character counts as one column.
 std::string clipped(const std::string& text, int columns) {
   std::size_t end = 0;
   for (int column = 0; column < columns && end < text.size(); ++column)

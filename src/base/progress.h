@@ -1,6 +1,5 @@
-// A bar for long work: how far, how fast, how long still. It draws on a terminal only, at most ten
-// times a second, and takes its line away when it goes; in a pipe it is silent. Safe to call from
-// several threads.
+// A progress bar: share done, rate and time left. It draws on terminals only, at most ten times a
+// second, and its destructor clears the line; into a pipe or file it prints nothing. Thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,7 +15,7 @@ class Progress {
  public:
   using Clock = std::chrono::steady_clock;
 
-  // `total` of 0: not known; then there is a count and no bar.
+  // A `total` of 0 means unknown: a count is shown instead of a bar.
   Progress(std::string label, std::int64_t total, bool quiet, std::FILE* out = stderr);
   ~Progress();  // clears the line
   Progress(const Progress&) = delete;
@@ -24,7 +23,7 @@ class Progress {
 
   void add(std::int64_t count = 1);
   void set(std::int64_t done);
-  void set_note(std::string note);  // shown behind the bar, such as the score so far
+  void set_note(std::string note);  // shown after the bar, such as the score so far
 
  private:
   void draw(Clock::time_point now);
@@ -37,7 +36,7 @@ class Progress {
   Clock::time_point start_ = Clock::now(), drawn_{};
 };
 
-// The line that is drawn, at most `width` columns of it.
+// The text of the bar, cut to `width` columns.
 std::string progress_line(std::string_view label, std::int64_t done, std::int64_t total,
                           double seconds, std::string_view note, int width);
 

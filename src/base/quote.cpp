@@ -11,7 +11,7 @@ namespace counterbeam {
 std::string printable(std::string_view text, std::size_t limit) {
   std::size_t end = std::min(limit, text.size());
   while (end > 0 && end < text.size() && (text[end] & 0xc0) == 0x80)
-    --end;  // not inside a character
+    --end;  // do not cut inside a character
   std::string shown;
   for (const char c : to_valid_utf8(text.substr(0, end))) {
     const auto byte = static_cast<unsigned char>(c);

@@ -1,5 +1,5 @@
-// Text from outside, made fit to stand in a message: control characters, which could act on a
-// terminal, are escaped, what is not UTF-8 is replaced, and it is cut when long.
+// Makes untrusted text safe to print in a message: control characters, which could act on a
+// terminal, are escaped, invalid UTF-8 is replaced, and long text is cut.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace counterbeam {
 
-// "\"name\"": printable text is kept as it is, and at most 80 bytes of it.
+// printable(text) in double quotes.
 std::string in_quotes(std::string_view text);
 
-// The same without the quotes.
+// At most `limit` bytes of the text, escaped as described above.
 std::string printable(std::string_view text, std::size_t limit = 80);
 
 }  // namespace counterbeam

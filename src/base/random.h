@@ -13,7 +13,7 @@ using Words4 = std::array<std::uint32_t, 4>;
 // One block of Philox 4x32-10.
 Words4 philox(Words4 counter, std::array<std::uint32_t, 2> key);
 
-// Names one draw of a search.
+// Identifies one draw of a search.
 struct DrawKey {
   std::uint64_t seed = 0;
   std::uint32_t question = 0;

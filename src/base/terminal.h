@@ -1,4 +1,4 @@
-// What a stream leads to: a terminal, whose width and colours may be used, or a pipe or file.
+// Whether a stream is a terminal, and if so its width and whether colours may be used.
 #pragma once
 
 #include <cstdio>
@@ -7,7 +7,7 @@ namespace counterbeam {
 
 struct Terminal {
   bool live = false;    // lines may be redrawn
-  bool colour = false;  // false where NO_COLOR is set, for TERM=dumb, and in pipes
+  bool colour = false;  // false if NO_COLOR is set, TERM is dumb, or the stream is a pipe
   int width = 80;       // columns
 };
 

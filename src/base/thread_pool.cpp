@@ -7,7 +7,7 @@
 namespace counterbeam {
 namespace {
 
-// Of the gate; the round is in the upper half.
+// Layout of gate_: the round in the upper 32 bits, an open flag, and the number of workers inside.
 constexpr std::uint64_t kOpen = std::uint64_t{1} << 31;
 constexpr std::uint64_t kInside = kOpen - 1;
 
@@ -23,7 +23,7 @@ inline void pause() {
 
 ThreadPool::ThreadPool(int threads) : stretches_(static_cast<std::size_t>(std::max(threads, 0))) {
   CB_CHECK(threads >= 1);
-  // More threads than cores: a spinning worker would stand in the way of a working one.
+  // With more threads than cores a spinning worker would take time from a working one.
   const bool crowded = threads > static_cast<int>(std::thread::hardware_concurrency());
   spin_microseconds_ = crowded ? 0 : 60;
   for (int worker = 1; worker < threads; ++worker)
@@ -78,7 +78,7 @@ void ThreadPool::work(int worker) {
     if (!enter(seen)) continue;
     job_.call(job_.self, worker);
     const std::uint64_t before = gate_.fetch_sub(1, std::memory_order_acq_rel);
-    // The last one out, after the gate was shut.
+    // The last worker to leave after the gate was closed wakes the caller.
     if ((before & (kOpen | kInside)) == 1) gate_.notify_all();
   }
 }

@@ -1,7 +1,7 @@
-// A few threads that share one piece of work, many thousand times a second. Workers spin for some
-// tens of microseconds after it, since the next one usually follows at once, then sleep; an idle
-// pool costs nothing. The caller works too and never waits for a thread that has not come yet: on
-// a crowded machine it does more of the work itself. One caller at a time.
+// A thread pool for parallel loops, built for thousands of short loops a second. After a loop the
+// workers spin for some tens of microseconds, since the next loop usually follows at once, and then
+// sleep, so that an idle pool uses no CPU. The caller works too and waits only for workers that
+// have joined the loop: on a loaded machine it does more of the work itself. One caller at a time.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace counterbeam {
 
 class ThreadPool {
  public:
-  // The calling thread is one of the `threads`. REQUIRES threads >= 1.
+  // The calling thread counts as one of the `threads`. REQUIRES: threads >= 1.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -23,11 +23,11 @@ class ThreadPool {
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
-  // task(begin, end) or task(begin, end, worker) over parts of [0, count), or by the caller alone
-  // when there are fewer than two `grain`s of work. REQUIRES tasks that do not throw and do not
-  // call the pool. A worker goes through a stretch of its own from the front, part after part, so
-  // that it reads on where it was; whoever is done takes from the ends of the others: a thread that
-  // the machine holds up does less, and all end together.
+  // Calls task(begin, end) or task(begin, end, worker) for disjoint parts that cover [0, count).
+  // The caller runs alone if count < 2 * grain. REQUIRES: the task does not throw and does not call
+  // the pool. Each worker takes parts from the front of its own stretch, so that it reads memory
+  // sequentially; when that is empty it steals from the ends of the others', so that all threads
+  // finish at about the same time even if some are delayed.
   template <typename Task>
   void split(int count, int grain, Task&& task) {
     if (count <= 0) return;
@@ -52,8 +52,8 @@ class ThreadPool {
     });
   }
 
-  // task(item, worker) for every item of [0, count); a worker takes the next one when it is free.
-  // No two tasks have the same worker, of [0, threads()), at the same time.
+  // Calls task(item, worker) for every item of [0, count), handed out one at a time. `worker` is in
+  // [0, threads()), and no two tasks that run at the same time share it.
   template <typename Task>
   void each(int count, Task&& task) {
     if (count <= 1 || threads() == 1) {
@@ -74,7 +74,7 @@ class ThreadPool {
   };
   struct alignas(64) Stretch {
     std::atomic<Part> left;
-    // An eighth of it from the front, or a quarter from the end, but at least a grain.
+    // Takes an eighth of what is left from the front, or a quarter from the end, at least a grain.
     Part take(int grain, bool front) {
       Part now = left.load(std::memory_order_relaxed);
       for (;;) {
@@ -94,7 +94,7 @@ class ThreadPool {
     void* self = nullptr;
   };
 
-  // task(0) here, and task(worker) on every worker that comes before this one has returned.
+  // Runs task(0) on this thread, and task(worker) on every worker that joins before it returns.
   template <typename Task>
   void share(Task&& task) {
     using Plain = std::remove_reference_t<Task>;
@@ -107,9 +107,9 @@ class ThreadPool {
   void wait_while(const std::atomic<Word>& word, Word value) const;
 
   std::vector<Stretch> stretches_;  // [threads]
-  Job job_;                         // written while the gate is shut and nobody is inside
-  alignas(64) std::atomic<std::uint32_t> round_{0};  // counts the jobs; what workers wait for
-  alignas(64) std::atomic<std::uint64_t> gate_{0};   // round, open or shut, workers inside
+  Job job_;                         // written only while the gate is closed and no worker is inside
+  alignas(64) std::atomic<std::uint32_t> round_{0};  // number of the job; workers wait for the next
+  alignas(64) std::atomic<std::uint64_t> gate_{0};   // round, open flag, workers inside
   std::atomic<bool> stop_{false};
   int spin_microseconds_;
   std::vector<std::thread> workers_;

@@ -1,4 +1,4 @@
-// Text without the white space around it. The sets are of ASCII characters, so UTF-8 stays whole.
+// Removes white space around a text. The sets contain ASCII only, so UTF-8 characters stay intact.
 #pragma once
 
 #include <string_view>
@@ -8,8 +8,7 @@ namespace counterbeam {
 inline constexpr std::string_view kLineSpace = " \t\r\n";       // what separates words and lines
 inline constexpr std::string_view kAsciiSpace = " \t\n\v\f\r";  // std::isspace in the C locale
 
-// A view of `text` without the leading characters of `front` and the trailing ones of `back`; empty
-// where nothing else is left.
+// A view of `text` without the leading characters of `front` and the trailing ones of `back`.
 constexpr std::string_view trim(std::string_view text, std::string_view front,
                                 std::string_view back) {
   const auto first = text.find_first_not_of(front);

@@ -72,7 +72,7 @@ char32_t mapped(const CasePairs& pairs, char32_t point) {
   return found != pairs.end() && found->first == point ? found->second : point;
 }
 
-using Runs = std::vector<std::pair<char32_t, char32_t>>;  // first, one after the last
+using Runs = std::vector<std::pair<char32_t, char32_t>>;  // [first, one past the last)
 
 Runs unpack_runs(const char* packed) {
   Runs runs;
@@ -197,7 +197,7 @@ bool is_word(char32_t point) {
   constexpr CategorySet kWord = kLetters | kMarks | category_bit(Category::Nd) |
                                 category_bit(Category::Nl) | category_bit(Category::Pc);
   if (is_in(point, kWord)) return true;
-  // The symbols that are Alphabetic: circled and squared letters.
+  // Symbols with the property Alphabetic: circled and squared letters.
   return (point >= 0x24B6 && point <= 0x24E9) || (point >= 0x1F130 && point <= 0x1F149) ||
          (point >= 0x1F150 && point <= 0x1F169) || (point >= 0x1F170 && point <= 0x1F189);
 }

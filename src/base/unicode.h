@@ -1,5 +1,5 @@
-// Properties of code points: general category and what follows from it, white space, case. The
-// tables are Unicode 16.0 (case: 14.0). Every function is total over char32_t.
+// Properties of code points: general category and sets of categories, white space, case. The tables
+// are those of Unicode 16.0 (case: 14.0). Every function accepts any char32_t.
 #pragma once
 
 #include <cstdint>
@@ -74,17 +74,17 @@ inline bool is_in(char32_t point, CategorySet set) {
   return set >> static_cast<unsigned>(category(point)) & 1;
 }
 
-// The set a name such as "Lu", "L", "Punctuation" or "Uppercase_Letter" stands for; case, spaces,
-// hyphens and underscores do not count.
+// The set for a name such as "Lu", "L", "Punctuation" or "Uppercase_Letter"; case, spaces, hyphens
+// and underscores are ignored.
 std::optional<CategorySet> category_set(std::string_view name);
 
 bool is_white_space(char32_t point);  // the property White_Space
 bool is_word(char32_t point);         // letters, marks, decimal digits, connectors (UTS 18)
 
-bool is_mark_of_9(char32_t point);         // a mark known to Unicode 9.0
-bool is_punctuation_of_8(char32_t point);  // punctuation known to Unicode 8.0
+bool is_mark_of_9(char32_t point);         // a mark assigned in Unicode 9.0
+bool is_punctuation_of_8(char32_t point);  // punctuation assigned in Unicode 8.0
 
-char32_t to_lower(char32_t point);   // the simple mapping
-char32_t fold_case(char32_t point);  // the simple folding: two points match without case if equal
+char32_t to_lower(char32_t point);   // the simple case mapping
+char32_t fold_case(char32_t point);  // simple case folding: points that fold to the same match
 
 }  // namespace counterbeam

@@ -73,7 +73,7 @@ struct Tables {
     }
   }
 
-  // Some canonical decompositions end in characters that compatibility takes further apart.
+  // Some canonical decompositions contain characters that have compatibility decompositions.
   bool has_compatibility(const Decomposition& entry) const {
     for (std::uint32_t i = 0; i < entry.length; ++i) {
       const auto part = decompositions.find(points[entry.begin + i]);
@@ -125,7 +125,7 @@ void decompose(char32_t point, bool compatibility, std::vector<char32_t>& out) {
     decompose(data.points[found->second.begin + i], compatibility, out);
 }
 
-// Sorts each run of combining marks by class, keeping the order of equal ones.
+// Sorts each run of combining marks by combining class; the sort is stable.
 void order_marks(std::vector<char32_t>& points) {
   const auto& classes = tables().classes;
   for (auto at = points.begin(); at != points.end();) {
@@ -139,7 +139,7 @@ void order_marks(std::vector<char32_t>& points) {
   }
 }
 
-// The one character that two make, or 0.
+// The character that the two compose to, or 0.
 char32_t composition(char32_t first, char32_t second) {
   if (first >= kHangulL && first < kHangulL + kCountL && second >= kHangulV &&
       second < kHangulV + kCountV)

@@ -1,6 +1,5 @@
-// The four normal forms of Unicode text (UAX 15). The tables are those of Unicode 9.0, because the
-// normalizers of Hugging Face's tokenizers are and ids must agree with them: characters assigned
-// later pass unchanged.
+// The four Unicode normalization forms (UAX 15). The tables are those of Unicode 9.0, which Hugging
+// Face's tokenizers use, so that token ids agree: characters assigned later are not changed.
 #pragma once
 
 #include <string>
@@ -10,7 +9,7 @@ namespace counterbeam {
 
 enum class NormalForm { Nfc, Nfd, Nfkc, Nfkd };
 
-// True when the text surely is in the form already (a cheap test; false means "perhaps not").
+// A cheap test: true only if the text is already in the form; false if that is not certain.
 bool surely_normal(std::string_view text, NormalForm form);
 
 // REQUIRES: text is valid UTF-8

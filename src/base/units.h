@@ -1,4 +1,4 @@
-// Numbers as people read them.
+// Human-readable sizes, counts and durations.
 #pragma once
 
 #include <cstdint>

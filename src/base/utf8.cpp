@@ -6,8 +6,8 @@
 namespace counterbeam {
 namespace {
 
-// What a first byte promises: how many bytes, and the range the second one must lie in (which
-// rules out overlong forms, surrogates and points above U+10FFFF).
+// What a lead byte determines: the length of the sequence, and the range of its second byte, which
+// excludes overlong forms, surrogates and points above U+10FFFF.
 struct Lead {
   unsigned length;
   unsigned char low, high;

@@ -1,7 +1,7 @@
-// What is kept of sequences so that they need not be computed again: keys and values in pages of
-// kPageTokens tokens, recurrent states in slots. Both are refcounted and copied on write: a fork is
-// metadata, and a page or a state that several sequences hold is never written. The cache knows
-// shapes, never models; it is not locked: its owner is.
+// The KV cache, in pages of kPageTokens tokens, and the cache of recurrent states, in slots. Pages
+// and slots are reference-counted and copied on write: a fork copies only metadata, and a page or
+// state that several sequences share is never written. The cache depends on shapes, not on models.
+// It is not thread-safe: its owner locks.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 namespace counterbeam {
 
 struct CacheShape {
-  KvShape kv;        // layers 0: no pages are kept
-  StateShape state;  // layers 0: no states are kept
+  KvShape kv;        // 0 layers: there are no pages
+  StateShape state;  // 0 layers: there are no states
   bool has_kv() const { return kv.layers > 0; }
   bool has_state() const { return state.layers > 0; }
 };
 
-// Pages and states that something takes.
+// A number of pages and states.
 struct CacheNeed {
   int pages = 0;
   int states = 0;
@@ -39,11 +39,11 @@ struct CacheCounters {
 
 class Cache;
 
-// The cached part of one sequence: its first length() tokens. Move-only; gives everything back when
-// it goes. Must not outlive its Cache.
+// The cached part of one sequence: its first length() tokens. Move-only; the destructor releases
+// its pages and states. Must not outlive its Cache.
 class CachedSequence {
  public:
-  CachedSequence() = default;  // holds nothing and belongs nowhere
+  CachedSequence() = default;  // empty, without a cache
   explicit CachedSequence(Cache& cache) : cache_(&cache) {}
   CachedSequence(CachedSequence&& other) noexcept { swap(other); }
   CachedSequence& operator=(CachedSequence&& other) noexcept;
@@ -53,25 +53,25 @@ class CachedSequence {
   std::span<const PageId> pages() const { return pages_; }
   StateId state() const { return state_.value_or(StateId{}); }
 
-  // Shares every page and state; nothing is copied before one of the two grows.
+  // Shares all pages and states; a page is copied only when one of the two sequences grows.
   CachedSequence fork() const;
 
-  // What append(tokens) takes from the free pages and states.
+  // The free pages and states that append(tokens) will use.
   CacheNeed need(int tokens) const;
 
-  // Makes room for `tokens` more and counts them as cached; the caller then computes them, or
-  // clears the sequence. REQUIRES need(tokens) to be free.
+  // Allocates room for `tokens` more and counts them as cached; the caller must then compute them
+  // or clear the sequence. REQUIRES: need(tokens) is free
   void append(int tokens);
 
-  // Keeps the present state, so that truncate() can come back to this length. It costs a state as
-  // soon as the sequence grows; nothing without recurrent layers.
+  // Keeps the current recurrent state, so that truncate() can return to this length. It uses one
+  // state once the sequence grows; without recurrent layers it does nothing.
   void snapshot();
   void forget_snapshots() { drop_snapshots_beyond(-1); }
 
-  // Whether truncate(length) is possible: any length without recurrent layers, else only 0, the
-  // present length or one with a snapshot.
+  // Whether truncate(length) is possible: without recurrent layers any length, otherwise only 0,
+  // the current length or one with a snapshot.
   bool can_truncate(int length) const;
-  // The longest length up to `limit` that can be truncated to.
+  // The greatest length up to `limit` that truncate() can return to.
   int longest_within(int limit) const;
   void truncate(int length);
 
@@ -81,7 +81,7 @@ class CachedSequence {
     int length;
     StateId state;
   };
-  std::span<const Snapshot> snapshots() const { return snapshots_; }  // by rising length
+  std::span<const Snapshot> snapshots() const { return snapshots_; }  // by ascending length
 
  private:
   friend class Cache;
@@ -99,7 +99,8 @@ class CachedSequence {
 
 class Cache {
  public:
-  // REQUIRES `ops` to outlive the cache. Pages or states of a shape without them are not made.
+  // REQUIRES: `ops` outlives the cache. Pages or states that the shape does not have are not
+  // allocated.
   Cache(StoreOps& ops, const CacheShape& shape, const CacheNeed& size);
 
   const CacheShape& shape() const { return shape_; }
@@ -112,8 +113,8 @@ class Cache {
   CacheNeed peak() const { return {pages_.peak(), slots_.peak()}; }
   const CacheCounters& counters() const { return counters_; }
 
-  // Stops the program unless the reference counts are exactly those of `sequences`, which must be
-  // all that there are.
+  // Integrity check for tests: stops the program unless the reference counts are exactly those of
+  // `sequences`. REQUIRES: all living sequences
   void check(std::span<const CachedSequence* const> sequences) const;
 
  private:
@@ -128,7 +129,7 @@ class Cache {
   CacheCounters counters_;
 };
 
-// Pages that hold `tokens` tokens.
+// The number of pages for `tokens` tokens.
 inline int pages_for(std::int64_t tokens) {
   return static_cast<int>((tokens + kPageTokens - 1) / kPageTokens);
 }

@@ -1,5 +1,5 @@
-// Ids 0 .. size-1 with reference counts and a free list. An id is free exactly when nobody holds
-// it; it goes back on the list with its last holder.
+// Ids 0 .. size-1 with reference counts and a free list. Invariant: an id is on the free list
+// exactly when its count is zero.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@ class RefCounts {
   int peak() const { return peak_; }
   int holders(Id id) const { return counts_[index(id)]; }
 
-  // REQUIRES free() > 0. The caller is the one holder.
+  // Returns an id with a count of one. REQUIRES: free() > 0
   Id acquire() {
     CB_CHECK(!free_.empty());
     const Id id = free_.back();

@@ -1,6 +1,6 @@
-// The weights of a Hugging Face folder: model.safetensors, or the shards that
-// model.safetensors.index.json names. The files stay mapped as long as the Checkpoint lives and
-// nothing is copied; every name occurs once.
+// The weights of a Hugging Face folder: model.safetensors, or the shards listed in
+// model.safetensors.index.json. The files stay mapped while the Checkpoint lives and nothing is
+// copied. Tensor names are unique.
 #pragma once
 
 #include <filesystem>
@@ -29,11 +29,11 @@ class Checkpoint {
   std::span<const std::filesystem::path> files() const { return files_; }
   std::size_t bytes() const;  // of all tensors
 
-  const TensorView* find(std::string_view name) const;  // null where absent
-  const TensorView& at(std::string_view name) const;    // an Error where absent
+  const TensorView* find(std::string_view name) const;  // null if absent
+  const TensorView& at(std::string_view name) const;    // throws an Error if absent
 
-  // Hints: the tensor will be read soon; or it was read and its pages may go. An absent name is
-  // ignored.
+  // Hints to the page cache: the tensor will be read soon, or its pages may be evicted. A name that
+  // is absent is ignored.
   void will_need(std::string_view name) const;
   void done_with(std::string_view name) const;
 
@@ -50,7 +50,7 @@ class Checkpoint {
   std::vector<CheckpointTensor> tensors_;
 };
 
-// What to do about a folder without safetensors weights, from what else lies in it.
+// What to do about a folder without safetensors weights, judged by the other files in it.
 std::string weights_remedy(const std::filesystem::path& folder);
 
 }  // namespace counterbeam

@@ -1,5 +1,5 @@
-// Element types as safetensors names them, and rounding between them and float32. A file may hold
-// any of them; numbers can be taken out of all but the 8-bit and narrower floats and C64.
+// Element types of safetensors, and conversion between them and float32. A file may contain any of
+// them; all can be converted to float32 except C64 and floats of 8 bits or fewer.
 #pragma once
 
 #include <bit>
@@ -42,14 +42,14 @@ std::string_view name_of(DType dtype);  // as in a safetensors header
 std::optional<DType> dtype_named(std::string_view name);
 std::string all_dtype_names();  // "BOOL, U8, ...", for messages
 
-// Whole bytes of one element. REQUIRES a dtype of at least 8 bits.
+// Bytes per element. REQUIRES: a dtype of at least 8 bits.
 std::size_t bytes_of(DType dtype);
 
 inline float from_bf16(std::uint16_t bits) {
   return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
-// Nearest, ties to even; a NaN stays a (quiet) NaN.
+// Rounds to nearest, ties to even; a NaN becomes a quiet NaN.
 inline std::uint16_t to_bf16(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) return static_cast<std::uint16_t>((bits >> 16) | 0x40u);
@@ -59,13 +59,13 @@ inline std::uint16_t to_bf16(float value) {
 float from_f16(std::uint16_t bits);
 std::uint16_t to_f16(float value);  // nearest, ties to even
 
-// False for the dtypes no number can be taken out of.
+// Whether to_f32 accepts this dtype.
 bool converts_to_f32(DType dtype);
 
-// Elements at `from` (need not be aligned) as float32. REQUIRES converts_to_f32(dtype).
+// Converts the elements at `from`, which may be unaligned. REQUIRES: converts_to_f32(dtype).
 void to_f32(DType dtype, const std::byte* from, std::span<float> to);
 
-// Float32 rounded to F32, BF16 or F16. REQUIRES one of these three; `to` need not be aligned.
+// Rounds float32 to `dtype`. REQUIRES: F32, BF16 or F16. `to` may be unaligned.
 void from_f32(std::span<const float> from, DType dtype, std::byte* to);
 
 }  // namespace counterbeam

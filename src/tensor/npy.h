@@ -13,8 +13,8 @@ class NpyWriter {
  public:
   NpyWriter(const std::filesystem::path& path, std::int64_t rows, std::int64_t columns);
 
-  void row(std::span<const float> values);  // REQUIRES `columns` of them
-  void finish();                            // REQUIRES that all rows were given
+  void row(std::span<const float> values);  // REQUIRES: `columns` values
+  void finish();                            // REQUIRES: all rows were written
 
  private:
   OutputFile file_;

@@ -13,7 +13,7 @@ namespace counterbeam {
 namespace {
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;
-// Far above any checkpoint; they bound what a hostile header can make us allocate.
+// Far above any real checkpoint. These limits bound what a hostile header can make us allocate.
 constexpr std::size_t kMaxTensors = 1 << 18, kMaxMetadata = 1 << 16;
 
 constexpr std::string_view kAdvice =
@@ -25,14 +25,14 @@ template <typename... Args>
   bad_input("{}: {}; {}", file, fmt::format(format, std::forward<Args>(args)...), kAdvice);
 }
 
-// What the header says of one tensor.
+// The header's entry for one tensor.
 struct Entry {
   std::optional<DType> dtype;
   std::optional<Shape> shape;
   std::optional<std::array<std::uint64_t, 2>> offsets;
 };
 
-// What a file is that is not safetensors, from how it starts; empty where that is not known.
+// Recognises other formats by their first bytes; empty if the format is unknown.
 std::string_view other_format(std::string_view start) {
   constexpr std::pair<std::string_view, std::string_view> kStarts[] = {
       {"version https://git-lfs", "is a Git LFS pointer: run git lfs pull to get the file itself"},
@@ -156,7 +156,7 @@ class HeaderReader {
     return offsets;
   }
 
-  // Checks one tensor by itself and finds its first byte.
+  // Checks the extent of one tensor and returns its first byte.
   const std::byte* check_extent(std::string_view name, const Entry& entry) const {
     const auto [begin, end] = *entry.offsets;
     if (end < begin) wrong(name, "data_offsets [{}, {}] end before they begin", begin, end);
@@ -174,8 +174,7 @@ class HeaderReader {
     return data_.data() + begin;
   }
 
-  // The tensors in order of their data must follow each other without a gap, from the first byte
-  // to the last.
+  // Checks that the tensors, ordered by offset, cover the data without gaps or overlap.
   void check_cover() const {
     const auto& tensors = content_.tensors;
     std::vector<std::uint32_t> order(tensors.size());

@@ -1,7 +1,7 @@
-// The safetensors format: 8 bytes little-endian header length N, N bytes of JSON, then the numbers
-// (docs/formats.md). A file that was read obeys every rule of the format: each tensor has as many
-// bytes as its dtype and shape say, and the tensors cover the data without holes or overlap.
-// Reading never touches the numbers themselves.
+// The safetensors format: the header length N as 8 little-endian bytes, N bytes of JSON, then the
+// data (docs/formats.md). Reading checks every rule of the format: each tensor has exactly the
+// bytes that its dtype and shape need, and the tensors cover the data without gaps or overlap. Only
+// the header is read, never the data.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,7 @@ struct SafetensorsContent {
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
-// Reads a whole file that is in memory; the views look into `bytes`. `name` opens the messages.
+// Reads a file that is in memory. The views point into `bytes`. Messages start with `name`.
 SafetensorsContent read_safetensors(std::span<const std::byte> bytes, std::string_view name);
 
 // A mapped file and its tensors.
@@ -39,7 +39,7 @@ class SafetensorsFile {
   const std::vector<std::pair<std::string, std::string>>& metadata() const {
     return content_.metadata;
   }
-  const TensorView* find(std::string_view name) const;  // null where absent
+  const TensorView* find(std::string_view name) const;  // null if absent
   const MappedFile& file() const { return file_; }
 
  private:
@@ -47,7 +47,7 @@ class SafetensorsFile {
   SafetensorsContent content_;
 };
 
-// The entry of that name in a list sorted by name; null where absent.
+// Finds a name in a list that is sorted by name; null if absent.
 template <typename Named>
 const Named* find_named(std::span<const Named> sorted, std::string_view name) {
   const auto found =
@@ -56,8 +56,8 @@ const Named* find_named(std::span<const Named> sorted, std::string_view name) {
   return found != sorted.end() && found->name == name ? &*found : nullptr;
 }
 
-// Writes beside `path` and renames: tensors ordered by descending element size, then as given, the
-// header padded to a multiple of 8. REQUIRES distinct names.
+// Writes the file atomically. Tensors are ordered by descending element size and otherwise as
+// given; the header is padded to a multiple of 8 bytes. REQUIRES: distinct names.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                        std::span<const std::pair<std::string, std::string>> metadata = {});
 

@@ -1,5 +1,5 @@
-// The extents of a row-major tensor. Every extent is >= 0 and there are at most kMaxElements
-// elements, so that sizes in bits and bytes never overflow: another Shape cannot be made.
+// The extents of a row-major tensor. Invariant: every extent is >= 0 and there are at most
+// kMaxElements elements, so that sizes in bits and bytes cannot overflow.
 #pragma once
 
 #include <array>
@@ -20,7 +20,7 @@ class Shape {
   Shape(std::initializer_list<std::int64_t> extents);
   explicit Shape(std::span<const std::int64_t> extents);
 
-  // Nothing where the rank is above kMaxRank, an extent negative or the product too large.
+  // Empty if the rank exceeds kMaxRank, an extent is negative or there are too many elements.
   static std::optional<Shape> checked(std::span<const std::int64_t> extents);
 
   int rank() const { return rank_; }

@@ -10,7 +10,7 @@
 namespace counterbeam {
 namespace {
 
-// A model of a million tensors has an index of about 100 bytes for each; we run none of that size.
+// An entry takes about 100 bytes; real indexes stay far below these limits.
 constexpr std::size_t kMaxBytes = 16u << 20, kMaxEntries = 1u << 18, kMaxFiles = 4096;
 
 void check_file_name(std::string_view file, std::string_view tensor, std::string_view name) {
@@ -29,7 +29,7 @@ ShardIndex::ShardIndex(std::string_view text, std::string_view name) {
     bad_input("{}: is {} bytes long, more than the {} an index may have", name, text.size(),
               kMaxBytes);
   JsonCursor cursor(text, name, "download the file again");
-  std::map<std::string, std::size_t, std::less<>> known;  // file: order of first sight
+  std::map<std::string, std::size_t, std::less<>> known;  // file -> order of first mention
   bool has_map = false;
   cursor.object("the index", [&](const std::string& key) {
     if (key != "weight_map") return cursor.skip();

@@ -1,5 +1,5 @@
-// model.safetensors.index.json: which shard holds which tensor. What it names are plain file names
-// of its own folder, and every tensor occurs once.
+// model.safetensors.index.json: which shard holds which tensor. Every shard is a plain file name
+// within the index's own folder, and every tensor occurs once.
 #pragma once
 
 #include <span>
@@ -12,11 +12,11 @@ namespace counterbeam {
 
 class ShardIndex {
  public:
-  // `name` opens the messages.
+  // Messages start with `name`.
   ShardIndex(std::string_view text, std::string_view name);
 
   std::span<const std::string> files() const { return files_; }  // ascending, each once
-  // Tensor name, index into files(); ascending.
+  // Tensor name and index into files(), sorted by name.
   std::span<const std::pair<std::string, std::size_t>> entries() const { return entries_; }
 
  private:

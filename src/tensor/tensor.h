@@ -1,5 +1,5 @@
-// Tensors in host memory: a Tensor owns its numbers, a TensorView looks at somebody else's, such
-// as a mapped checkpoint, and may be unaligned. Both are row-major and dense.
+// Tensors in host memory. A Tensor owns its data; a TensorView points to data owned elsewhere, such
+// as a mapped checkpoint, and may be unaligned. Both are dense and row-major.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ constexpr DType dtype_of<std::int64_t>() {
   return DType::I64;
 }
 
-// Valid as long as the memory it looks at.
+// Does not own its data, which must outlive the view.
 struct TensorView {
   DType dtype = DType::F32;
   Shape shape;
@@ -43,14 +43,14 @@ struct TensorView {
     return static_cast<std::size_t>(shape.elements()) * static_cast<std::size_t>(bits_of(dtype)) /
            8;
   }
-  // Row `index` of the first axis. REQUIRES rank >= 1 and a dtype of whole bytes.
+  // Row `index` of the first axis. REQUIRES: rank >= 1 and a dtype of at least 8 bits.
   TensorView row(std::int64_t index) const;
 };
 
 // Every element as float32. REQUIRES converts_to_f32(view.dtype).
 std::vector<float> to_f32(const TensorView& view);
 
-// Move-only: a copy is asked for by name.
+// Move-only; copy() makes a copy explicitly.
 class Tensor {
  public:
   Tensor() = default;
