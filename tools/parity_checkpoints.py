@@ -14,9 +14,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from transformers import (
-    LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen2Config,
-    Qwen2ForCausalLM, Qwen3_5ForCausalLM, Qwen3_5TextConfig, Qwen3Config, Qwen3ForCausalLM,
-    SmolLM3Config, SmolLM3ForCausalLM)
+    LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Phi3Config, Phi3ForCausalLM,
+    Qwen2Config, Qwen2ForCausalLM, Qwen3_5ForCausalLM, Qwen3_5TextConfig, Qwen3Config,
+    Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM)
 
 LENGTHS = (41, 130, 3, 1)
 
@@ -30,6 +30,12 @@ def llama3_rope(factor=8.0, original=64):
 def yarn(factor=4.0, original=64, **more):
     return {"rope_type": "yarn", "factor": factor, "original_max_position_embeddings": original,
             "rope_theta": 10000.0, **more}
+
+
+def longrope(pairs, **more):
+    return {"rope_type": "longrope", "rope_theta": 10000.0,
+            "short_factor": [1.0 + 0.05 * j for j in range(pairs)],
+            "long_factor": [1.2 + 0.7 * j * j for j in range(pairs)], **more}
 
 
 def sizes(hidden=48, intermediate=80, layers=2, heads=4, kv=2, vocab=307, **more):
@@ -62,6 +68,13 @@ CHECKPOINTS = {
     "llama-head-dim": (LlamaForCausalLM, LlamaConfig, sizes(head_dim=20, rms_norm_eps=1e-5)),
     "mistral-window": (MistralForCausalLM, MistralConfig, sizes(sliding_window=33, layers=3)),
     "mistral-nemo": (MistralForCausalLM, MistralConfig, sizes(sliding_window=None, head_dim=32)),
+    "phi3-window": (Phi3ForCausalLM, Phi3Config, sizes(
+        hidden=192, heads=2, kv=1, sliding_window=21)),
+    "phi3-longrope": (Phi3ForCausalLM, Phi3Config, sizes(
+        hidden=128, heads=8, kv=2, partial_rotary_factor=0.75, tie_word_embeddings=True,
+        original_max_position_embeddings=8, rope_parameters=longrope(6))),
+    "phi3-longrope-short": (Phi3ForCausalLM, Phi3Config, sizes(
+        original_max_position_embeddings=1024, rope_parameters=longrope(6, attention_factor=1.3))),
     "smollm3": (SmolLM3ForCausalLM, SmolLM3Config, sizes(layers=5, tie_word_embeddings=True)),
     "qwen3-head-dim": (Qwen3ForCausalLM, Qwen3Config, sizes(
         head_dim=40, heads=5, kv=1, hidden=64, tie_word_embeddings=False)),
@@ -95,6 +108,16 @@ def randomise(model):
             p.normal_(0, 0.3)
 
 
+def lengths(config):
+    """transformers changes to the long factors of longrope beyond the original context; we use them
+    wherever the context may grow that far, so that only longer prompts can be compared."""
+    rope = config.rope_parameters
+    if rope.get("rope_type") != "longrope":
+        return LENGTHS
+    original = rope["original_max_position_embeddings"]
+    return [n for n in LENGTHS if n > original or config.max_position_embeddings <= original]
+
+
 def make(name, folder):
     model_class, config_class, settings = CHECKPOINTS[name]
     torch.manual_seed(sum(map(ord, name)))
@@ -105,7 +128,7 @@ def make(name, folder):
         model.tie_weights()
         model.save_pretrained(folder)
         reference = {}
-        for i, n in enumerate(LENGTHS):
+        for i, n in enumerate(lengths(config)):
             ids = torch.randint(0, config.vocab_size, (n,), dtype=torch.int32)
             reference[f"input_ids.{i}"] = ids
             logits = model(ids[None].long(), use_cache=False).logits[0]

@@ -114,9 +114,8 @@ Memory memory_of(const Report& report, const Options& options, const Globals& gl
 }
 
 std::string rope_text(const RopeConfig& rope) {
-  constexpr const char* kKinds[] = {"default", "linear", "llama3", "yarn"};
-  std::string text = fmt::format("{}, theta {}, {} dimensions", kKinds[static_cast<int>(rope.kind)],
-                                 rope.theta, rope.width);
+  std::string text =
+      fmt::format("{}, theta {}, {} dimensions", name_of(rope.kind), rope.theta, rope.width);
   if (rope.kind != RopeKind::Default) text += fmt::format(", factor {}", rope.factor);
   return text;
 }

@@ -19,10 +19,10 @@ struct KnownType {
   Architecture architecture;
 };
 constexpr std::array kTypes{
-    KnownType{"llama", Architecture::Llama},     KnownType{"mistral", Architecture::Mistral},
-    KnownType{"qwen2", Architecture::Qwen2},     KnownType{"qwen3", Architecture::Qwen3},
-    KnownType{"qwen3_5", Architecture::Qwen35},  KnownType{"qwen3_5_text", Architecture::Qwen35},
-    KnownType{"smollm3", Architecture::SmolLm3},
+    KnownType{"llama", Architecture::Llama},         KnownType{"mistral", Architecture::Mistral},
+    KnownType{"phi3", Architecture::Phi3},           KnownType{"qwen2", Architecture::Qwen2},
+    KnownType{"qwen3", Architecture::Qwen3},         KnownType{"qwen3_5", Architecture::Qwen35},
+    KnownType{"qwen3_5_text", Architecture::Qwen35}, KnownType{"smollm3", Architecture::SmolLm3},
 };
 
 Architecture read_architecture(const JsonFields& fields) {
@@ -63,6 +63,9 @@ void read_switches(const JsonFields& fields, ModelConfig& config) {
   switch (config.architecture) {
     case Architecture::Qwen2:
       config.qkv_bias = true;
+      break;
+    case Architecture::Phi3:
+      config.fused_tensors = true;
       break;
     case Architecture::Mistral:
       break;
@@ -156,13 +159,17 @@ ModelConfig parse_config(const Json& json, const std::string& file) {
   config.intermediate = required_size(fields, "intermediate_size", kMaxWidth);
   config.vocab = required_size(fields, "vocab_size", kMaxVocab);
   config.max_positions = required_size(fields, "max_position_embeddings", kMaxPositions);
-  config.rms_norm_eps = static_cast<float>(fields.number("rms_norm_eps", 0, 1).value_or(1e-6));
+  const bool phi3 = config.architecture == Architecture::Phi3;
+  config.rms_norm_eps =
+      static_cast<float>(fields.number("rms_norm_eps", 0, 1).value_or(phi3 ? 1e-5 : 1e-6));
   read_heads(fields, config);
   read_switches(fields, config);
   read_layers(fields, config);
   RopeDefaults defaults;
   if (config.architecture == Architecture::SmolLm3) defaults.theta = 2e6;
   if (config.architecture == Architecture::Qwen35) defaults.partial_rotary_factor = 0.25;
+  if (phi3) defaults.original_positions = 4096;
+  defaults.old_longrope_names = phi3;
   config.rope = read_rope(fields, config.head_dim, config.max_positions, defaults);
   const JsonFields& tie = outer.has("tie_word_embeddings") ? outer : fields;
   config.tied =

@@ -18,7 +18,7 @@
 
 namespace counterbeam {
 
-enum class Architecture { Llama, Mistral, Qwen2, Qwen3, Qwen35, SmolLm3 };
+enum class Architecture { Llama, Mistral, Phi3, Qwen2, Qwen3, Qwen35, SmolLm3 };
 
 enum class Mixer { Attention, DeltaNet };  // softmax attention, or gated linear attention
 
@@ -58,6 +58,7 @@ struct ModelConfig {
   bool qkv_bias = false;           // on the q, k and v projections
   bool output_bias = false;        // on the o projection
   bool mlp_bias = false;           // on gate, up and down
+  bool fused_tensors = false;      // q, k and v are one tensor on disk, and so are gate and up
   bool qk_norm = false;            // RMSNorm on every query and key head
   bool zero_centred_norm = false;  // norms multiply by 1 + w
   bool output_gate = false;        // q_proj gives queries and gates, interleaved per head

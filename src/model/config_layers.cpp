@@ -26,10 +26,19 @@ void read_delta_net(const JsonFields& fields, ModelConfig& config) {
                  fmt::format("times a head's width is above {}", kMaxWidth));
 }
 
+// These have one kind of layer, whatever the file lists.
+bool has_uniform_layers(const ModelConfig& config) {
+  return config.architecture == Architecture::Llama ||
+         config.architecture == Architecture::Mistral || config.architecture == Architecture::Phi3;
+}
+
 // The window of sliding layers; 0 where the model has none.
 int read_window(const JsonFields& fields, const ModelConfig& config) {
   if (config.architecture == Architecture::Llama || config.architecture == Architecture::Qwen35)
     return 0;
+  // Phi-3 has a window in all layers as soon as the file names one.
+  if (config.architecture == Architecture::Phi3)
+    return static_cast<int>(fields.integer("sliding_window", 1, kMaxPositions).value_or(0));
   if (config.architecture != Architecture::Mistral &&
       !fields.boolean("use_sliding_window").value_or(false))
     return 0;
@@ -72,7 +81,7 @@ std::vector<std::string> default_layer_types(const JsonFields& fields, const Mod
     if (config.architecture == Architecture::Qwen35 && (layer + 1) % interval != 0)
       types[i] = "linear_attention";
     if (window == 0) continue;
-    const bool sliding = config.architecture == Architecture::Mistral ||
+    const bool sliding = has_uniform_layers(config) ||
                          (config.architecture == Architecture::SmolLm3 && !config.layers[i].rope) ||
                          ((config.architecture == Architecture::Qwen2 ||
                            config.architecture == Architecture::Qwen3) &&
@@ -84,10 +93,7 @@ std::vector<std::string> default_layer_types(const JsonFields& fields, const Mod
 
 std::vector<std::string> read_layer_types(const JsonFields& fields, const ModelConfig& config,
                                           int window) {
-  // Llama and Mistral have one kind of layer, whatever the file lists.
-  const bool uniform =
-      config.architecture == Architecture::Llama || config.architecture == Architecture::Mistral;
-  const Json* given = uniform ? nullptr : fields.array("layer_types");
+  const Json* given = has_uniform_layers(config) ? nullptr : fields.array("layer_types");
   if (!given) return default_layer_types(fields, config, window);
   if (given->size() != config.layers.size())
     bad_input("{}: layer_types has {} entries for num_hidden_layers {}", fields.file(),
@@ -162,6 +168,8 @@ std::string_view name_of(Architecture architecture) {
       return "Llama";
     case Architecture::Mistral:
       return "Mistral";
+    case Architecture::Phi3:
+      return "Phi-3";
     case Architecture::Qwen2:
       return "Qwen2";
     case Architecture::Qwen3:

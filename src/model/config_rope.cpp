@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numbers>
+#include <utility>
 
 #include "base/error.h"
 
@@ -64,6 +65,14 @@ void stretch_yarn(const RopeConfig& rope, std::vector<float>& frequencies) {
   }
 }
 
+void stretch_longrope(const RopeConfig& rope, std::vector<float>& frequencies) {
+  for (std::size_t j = 0; j < frequencies.size(); ++j) {
+    const float period = std::pow(static_cast<float>(rope.theta),
+                                  static_cast<float>(2 * j) / static_cast<float>(rope.width));
+    frequencies[j] = 1.0f / (static_cast<float>(rope.dividers[j]) * period);
+  }
+}
+
 double yarn_scale(const JsonFields& rope, double factor) {
   const auto mscale_of = [&](double mscale) {
     return factor <= 1 ? 1.0 : 0.1 * mscale * std::log(factor) + 1.0;
@@ -75,15 +84,17 @@ double yarn_scale(const JsonFields& rope, double factor) {
   return mscale_of(1);
 }
 
-RopeKind read_kind(const JsonFields& rope) {
+RopeKind read_kind(const JsonFields& rope, bool old_longrope_names) {
   const char* key = rope.has("rope_type") ? "rope_type" : "type";
   const std::string type = rope.string(key).value_or("default");
   // "mrope" with equal position rows, as text has them, is the default.
   if (type == "default" || type == "mrope") return RopeKind::Default;
   if (type == "linear") return RopeKind::Linear;
   if (type == "llama3") return RopeKind::Llama3;
+  if (type == "longrope" || (old_longrope_names && (type == "su" || type == "yarn")))
+    return RopeKind::LongRope;
   if (type == "yarn") return RopeKind::Yarn;
-  rope.wrong(key, "is not supported (supported: default, linear, llama3, yarn)");
+  rope.wrong(key, "is not supported (supported: default, linear, llama3, longrope, yarn)");
 }
 
 double required(const JsonFields& rope, const char* key) {
@@ -92,17 +103,49 @@ double required(const JsonFields& rope, const char* key) {
   return *value;
 }
 
+std::vector<double> read_dividers(const JsonFields& rope, const char* key, int width) {
+  const Json* given = rope.array(key);
+  if (!given) rope.missing(key, "this rope_type needs it");
+  if (static_cast<int>(given->size()) != width / 2)
+    rope.wrong(key, fmt::format("has {} entries for {} rotary dimensions, which need {}",
+                                given->size(), width, width / 2));
+  std::vector<double> dividers;
+  for (const Json& value : *given) {
+    if (!value.is_number() || value <= 0 || value > kHuge)
+      rope.wrong(key, fmt::format("holds {}, not a number above 0", shown(value)));
+    dividers.push_back(value.get<double>());
+  }
+  return dividers;
+}
+
+void read_longrope(const JsonFields& rope, int max_positions, RopeConfig& out) {
+  if (out.original_positions <= 1)
+    rope.missing("original_max_position_embeddings", "longrope needs one above 1");
+  std::vector<double> low = read_dividers(rope, "short_factor", out.width);
+  std::vector<double> high = read_dividers(rope, "long_factor", out.width);
+  out.dividers = std::move(max_positions > out.original_positions ? high : low);
+  out.factor = rope.number("factor", 0, kHuge).value_or(max_positions / out.original_positions);
+  const double implied =
+      out.factor <= 1 ? 1 : std::sqrt(1 + std::log(out.factor) / std::log(out.original_positions));
+  out.scale = rope.number("attention_factor", 0, kHuge).value_or(implied);
+}
+
 void read_stretch(const JsonFields& config, const JsonFields& rope, int max_positions,
-                  RopeConfig& out) {
+                  const RopeDefaults& defaults, RopeConfig& out) {
   if (out.kind == RopeKind::Default) return;
   if (out.kind == RopeKind::Linear) {
     out.factor = required(rope, "factor");
     return;
   }
   // A value outside rope_parameters wins here, as in transformers.
-  const JsonFields& holder = config.has("original_max_position_embeddings") ? config : rope;
-  out.original_positions =
-      holder.number("original_max_position_embeddings", 0, kHuge).value_or(max_positions);
+  const bool outside =
+      config.has("original_max_position_embeddings") || defaults.original_positions.has_value();
+  // A context of one token has no logarithm to divide by.
+  const double least = out.kind == RopeKind::LongRope ? 1 : 0;
+  out.original_positions = (outside ? config : rope)
+                               .number("original_max_position_embeddings", least, kHuge)
+                               .value_or(defaults.original_positions.value_or(max_positions));
+  if (out.kind == RopeKind::LongRope) return read_longrope(rope, max_positions, out);
   if (out.kind == RopeKind::Llama3) {
     out.factor = required(rope, "factor");
     out.low_freq_factor = required(rope, "low_freq_factor");
@@ -121,11 +164,28 @@ void read_stretch(const JsonFields& config, const JsonFields& rope, int max_posi
 
 }  // namespace
 
+std::string_view name_of(RopeKind kind) {
+  switch (kind) {
+    case RopeKind::Default:
+      return "default";
+    case RopeKind::Linear:
+      return "linear";
+    case RopeKind::Llama3:
+      return "llama3";
+    case RopeKind::LongRope:
+      return "longrope";
+    case RopeKind::Yarn:
+      return "yarn";
+  }
+  return "";
+}
+
 std::vector<float> inverse_frequencies(const RopeConfig& rope) {
   std::vector<float> frequencies = plain_frequencies(rope);
   if (rope.kind == RopeKind::Linear)
     for (float& frequency : frequencies) frequency /= static_cast<float>(rope.factor);
   if (rope.kind == RopeKind::Llama3) stretch_llama3(rope, frequencies);
+  if (rope.kind == RopeKind::LongRope) stretch_longrope(rope, frequencies);
   if (rope.kind == RopeKind::Yarn) stretch_yarn(rope, frequencies);
   return frequencies;
 }
@@ -145,7 +205,7 @@ RopeConfig read_rope(const JsonFields& config, int head_dim, int max_positions,
     return holder.number(name, low, high).value_or(otherwise);
   };
   RopeConfig out;
-  out.kind = read_kind(rope);
+  out.kind = read_kind(rope, defaults.old_longrope_names);
   out.theta = inner_or_outer("rope_theta", 1, 1e15, defaults.theta);
   const double partial =
       inner_or_outer("partial_rotary_factor", 0, 1, defaults.partial_rotary_factor);
@@ -155,7 +215,7 @@ RopeConfig read_rope(const JsonFields& config, int head_dim, int max_positions,
         "{}: head_dim {} and partial_rotary_factor {} give {} rotary dimensions, which must "
         "be even and at least 2",
         config.file(), head_dim, partial, out.width);
-  read_stretch(config, rope, max_positions, out);
+  read_stretch(config, rope, max_positions, defaults, out);
   return out;
 }
 

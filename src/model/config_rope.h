@@ -2,34 +2,48 @@
 // float32 steps as transformers.
 #pragma once
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
 #include "base/json_fields.h"
 
 namespace counterbeam {
 
-enum class RopeKind { Default, Linear, Llama3, Yarn };
+enum class RopeKind { Default, Linear, Llama3, LongRope, Yarn };
+
+std::string_view name_of(RopeKind kind);  // as config.json spells it
 
 struct RopeConfig {
   RopeKind kind = RopeKind::Default;
   int width = 0;  // rotated dimensions of a head, even; the rest pass through
   double theta = 10000;
   double factor = 1;              // linear, llama3, yarn: how far the context is stretched
-  double original_positions = 0;  // llama3, yarn: the context before stretching
+  double original_positions = 0;  // llama3, longrope, yarn: the context before stretching
   double low_freq_factor = 1, high_freq_factor = 4;  // llama3
   double beta_fast = 32, beta_slow = 1;              // yarn
   bool truncate = true;                              // yarn: whole numbers as ramp borders
+  std::vector<double> dividers;                      // longrope: of every frequency, [width / 2]
   double scale = 1;                                  // cosines and sines are multiplied by it
 };
 
 // [width / 2]: the angle of pair j at position p is p * frequency[j].
 std::vector<float> inverse_frequencies(const RopeConfig& rope);
 
-// Reads rope_parameters (wins), or rope_theta and rope_scaling, of a config.
+// What an architecture assumes where the file does not say.
 struct RopeDefaults {
   double theta = 10000;
   double partial_rotary_factor = 1;
+  std::optional<double> original_positions;  // max_position_embeddings where it has no own default
+  bool old_longrope_names = false;           // "su" and "yarn" mean longrope, as in old Phi-3 files
 };
+
+// Reads rope_parameters (wins), or rope_theta and rope_scaling, of a config.
+//
+// Of the two lists of longrope, the long one is taken wherever max_position_embeddings is above the
+// original context, whatever the length of a sequence, as vLLM does. transformers changes lists
+// when a sequence outgrows the original context, so that keys of the same token differ with the
+// moment they were computed; here a token's key depends on the tokens before it alone.
 RopeConfig read_rope(const JsonFields& config, int head_dim, int max_positions,
                      const RopeDefaults& defaults);
 

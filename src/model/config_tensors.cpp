@@ -28,8 +28,12 @@ class Lister {
       else
         delta_net();
       add(layer_ + "post_attention_layernorm.weight", {c.hidden});
-      linear("mlp.gate_proj", c.intermediate, c.hidden, c.mlp_bias);
-      linear("mlp.up_proj", c.intermediate, c.hidden, c.mlp_bias);
+      if (c.fused_tensors) {
+        linear("mlp.gate_up_proj", 2 * std::int64_t{c.intermediate}, c.hidden, c.mlp_bias);
+      } else {
+        linear("mlp.gate_proj", c.intermediate, c.hidden, c.mlp_bias);
+        linear("mlp.up_proj", c.intermediate, c.hidden, c.mlp_bias);
+      }
       linear("mlp.down_proj", c.hidden, c.intermediate, c.mlp_bias);
     }
     add("norm.weight", {c.hidden});
@@ -50,9 +54,13 @@ class Lister {
     const ModelConfig& c = config_;
     const std::int64_t q = std::int64_t{c.heads} * c.head_dim;
     const std::int64_t kv = std::int64_t{c.kv_heads} * c.head_dim;
-    linear("self_attn.q_proj", c.output_gate ? 2 * q : q, c.hidden, c.qkv_bias);
-    linear("self_attn.k_proj", kv, c.hidden, c.qkv_bias);
-    linear("self_attn.v_proj", kv, c.hidden, c.qkv_bias);
+    if (c.fused_tensors) {
+      linear("self_attn.qkv_proj", q + 2 * kv, c.hidden, c.qkv_bias);
+    } else {
+      linear("self_attn.q_proj", c.output_gate ? 2 * q : q, c.hidden, c.qkv_bias);
+      linear("self_attn.k_proj", kv, c.hidden, c.qkv_bias);
+      linear("self_attn.v_proj", kv, c.hidden, c.qkv_bias);
+    }
     linear("self_attn.o_proj", c.hidden, q, c.output_bias);
     if (!c.qk_norm) return;
     add(layer_ + "self_attn.q_norm.weight", {c.head_dim});

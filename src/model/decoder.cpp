@@ -38,10 +38,13 @@ Mlp::Scratch Mlp::scratch(PassOps& ops, const ModelConfig& config, int rows) {
 
 Mlp Mlp::load(WeightOps& ops, WeightSource& weights, const ModelConfig& config, int layer) {
   Mlp mlp;
-  mlp.gate_up = Linear::load(ops, weights,
-                             {{layer_name(layer, "mlp.gate_proj"), config.intermediate},
-                              {layer_name(layer, "mlp.up_proj"), config.intermediate}},
-                             config.hidden, config.mlp_bias);
+  const int inner = config.intermediate;
+  const auto load = [&](std::initializer_list<Linear::Part> parts) {
+    return Linear::load(ops, weights, parts, config.hidden, config.mlp_bias);
+  };
+  mlp.gate_up = config.fused_tensors ? load({{layer_name(layer, "mlp.gate_up_proj"), 2 * inner}})
+                                     : load({{layer_name(layer, "mlp.gate_proj"), inner},
+                                             {layer_name(layer, "mlp.up_proj"), inner}});
   mlp.down = Linear::load(ops, weights, {{layer_name(layer, "mlp.down_proj"), config.hidden}},
                           config.intermediate, config.mlp_bias);
   return mlp;

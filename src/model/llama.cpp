@@ -1,5 +1,6 @@
-// Llama and its kin, which differ from it by a switch each: Mistral (a window), SmolLM3 (layers
-// without rope), Qwen2 (biases on q, k and v), Qwen3 (a norm on every query and key head).
+// Llama and its kin, which differ from it by a switch each: Mistral (a window), Phi-3 (a window, q,
+// k and v in one tensor, gate and up too), SmolLM3 (layers without rope), Qwen2 (biases on q, k and
+// v), Qwen3 (a norm on every query and key head).
 #include "model/decoder.h"
 
 namespace counterbeam {
@@ -17,23 +18,25 @@ struct Layer {
 };
 
 Layer load_layer(WeightOps& ops, WeightSource& weights, const ModelConfig& config, int i) {
-  const int d = config.head_dim;
+  const int d = config.head_dim, q = config.heads * d, kv = config.kv_heads * d;
   const auto vector = [&](const char* name, int size) {
     return load_vector(ops, weights, layer_name(i, name), {size});
   };
+  const auto load_qkv = [&](std::initializer_list<Linear::Part> parts) {
+    return Linear::load(ops, weights, parts, config.hidden, config.qkv_bias);
+  };
   Layer layer;
   layer.input_norm = vector("input_layernorm.weight", config.hidden);
-  layer.qkv = Linear::load(ops, weights,
-                           {{layer_name(i, "self_attn.q_proj"), config.heads * d},
-                            {layer_name(i, "self_attn.k_proj"), config.kv_heads * d},
-                            {layer_name(i, "self_attn.v_proj"), config.kv_heads * d}},
-                           config.hidden, config.qkv_bias);
+  layer.qkv = config.fused_tensors ? load_qkv({{layer_name(i, "self_attn.qkv_proj"), q + 2 * kv}})
+                                   : load_qkv({{layer_name(i, "self_attn.q_proj"), q},
+                                               {layer_name(i, "self_attn.k_proj"), kv},
+                                               {layer_name(i, "self_attn.v_proj"), kv}});
   if (config.qk_norm) {
     layer.q_norm = vector("self_attn.q_norm.weight", d);
     layer.k_norm = vector("self_attn.k_norm.weight", d);
   }
-  layer.output = Linear::load(ops, weights, {{layer_name(i, "self_attn.o_proj"), config.hidden}},
-                              config.heads * d, config.output_bias);
+  layer.output = Linear::load(ops, weights, {{layer_name(i, "self_attn.o_proj"), config.hidden}}, q,
+                              config.output_bias);
   layer.mlp_norm = vector("post_attention_layernorm.weight", config.hidden);
   layer.mlp = Mlp::load(ops, weights, config, i);
   layer.window = config.layers[static_cast<std::size_t>(i)].window;

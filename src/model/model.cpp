@@ -38,6 +38,7 @@ std::unique_ptr<Model> load_model(const ModelConfig& config, WeightOps& ops,
   switch (config.architecture) {
     case Architecture::Llama:
     case Architecture::Mistral:
+    case Architecture::Phi3:
     case Architecture::SmolLm3:
     case Architecture::Qwen2:
     case Architecture::Qwen3:

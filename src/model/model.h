@@ -41,7 +41,7 @@ class Model {
   std::unique_ptr<Vector> norm_;             // [hidden]
 };
 
-// Llama and its kin: Mistral, SmolLM3, Qwen2, Qwen3.
+// Llama and its kin: Mistral, Phi-3, SmolLM3, Qwen2, Qwen3.
 std::unique_ptr<Model> load_llama(const ModelConfig& config, WeightOps& ops, WeightSource& weights);
 std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, WeightOps& ops,
                                     WeightSource& weights);

@@ -107,14 +107,17 @@ TEST(BadConfig, TypeAndSizes) {
           {"no model_type", llama(R"({"model_type": null})"),
            "model_type is missing; the file is not a model's config.json"},
           {"unknown model_type", llama(R"({"model_type": "gpt_neox"})"),
-           "model_type \"gpt_neox\" is not supported (supported: llama, mistral, qwen2, qwen3, "
+           "model_type \"gpt_neox\" is not supported (supported: llama, mistral, phi3, qwen2, "
+           "qwen3, "
            "qwen3_5, qwen3_5_text, smollm3)"},
           {"mixture of experts", llama(R"({"model_type": "qwen3_moe"})"),
-           "model_type \"qwen3_moe\" is not supported (supported: llama, mistral, qwen2, qwen3, "
+           "model_type \"qwen3_moe\" is not supported (supported: llama, mistral, phi3, qwen2, "
+           "qwen3, "
            "qwen3_5, qwen3_5_text, smollm3)"},
           {"model_type is a number", llama(R"({"model_type": 7})"), "model_type 7 is not a string"},
           {"control characters in model_type", llama(R"({"model_type": "\u001b[2J"})"),
-           "model_type \"\\u001b[2J\" is not supported (supported: llama, mistral, qwen2, qwen3, "
+           "model_type \"\\u001b[2J\" is not supported (supported: llama, mistral, phi3, qwen2, "
+           "qwen3, "
            "qwen3_5, qwen3_5_text, smollm3)"},
           {"text_config is a string", llama(R"({"text_config": "x"})"),
            "text_config \"x\" is not an object"},
@@ -123,8 +126,8 @@ TEST(BadConfig, TypeAndSizes) {
            "text_config.hidden_size 0 is not a whole number from 1 to 1048576"},
           {"unknown text model",
            R"({"model_type": "x_vl", "text_config": {"model_type": "x_text"}})",
-           "text_config.model_type \"x_text\" is not supported (supported: llama, mistral, qwen2, "
-           "qwen3, qwen3_5, qwen3_5_text, smollm3)"},
+           "text_config.model_type \"x_text\" is not supported (supported: llama, mistral, phi3, "
+           "qwen2, qwen3, qwen3_5, qwen3_5_text, smollm3)"},
           {"no hidden_size", llama(R"({"hidden_size": null})"),
            "hidden_size is missing; the model cannot be run without it"},
           {"no intermediate_size", llama(R"({"intermediate_size": null})"),
@@ -289,12 +292,13 @@ TEST(BadConfig, Rope) {
   expect_messages(
       "config.json",
       {
-          {"unknown rope_type", llama(R"({"rope_parameters": {"rope_type": "longrope"}})"),
-           "rope_parameters.rope_type \"longrope\" is not supported (supported: default, linear, "
-           "llama3, yarn)"},
+          {"unknown rope_type", llama(R"({"rope_parameters": {"rope_type": "proportional"}})"),
+           "rope_parameters.rope_type \"proportional\" is not supported (supported: default, "
+           "linear, "
+           "llama3, longrope, yarn)"},
           {"unknown old type", llama(R"({"rope_scaling": {"type": "dynamic", "factor": 2}})"),
            "rope_scaling.type \"dynamic\" is not supported (supported: default, linear, llama3, "
-           "yarn)"},
+           "longrope, yarn)"},
           {"rope_type is a number", llama(R"({"rope_parameters": {"rope_type": 1}})"),
            "rope_parameters.rope_type 1 is not a string"},
           {"rope_scaling is a number", llama(R"({"rope_scaling": 2})"),
@@ -327,6 +331,35 @@ TEST(BadConfig, Rope) {
                R"({"rope_scaling": {"rope_type": "yarn", "factor": 8, "original_max_position_embeddings": 0}})"),
            "rope_scaling.original_max_position_embeddings 0 is not a number above 0 and at most "
            "1000000000000000"},
+          {"longrope without factors",
+           llama(
+               R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 1, 1, 1, 1, 1, 1, 1]}})"),
+           "rope_scaling.long_factor is missing; this rope_type needs it"},
+          {"longrope with few factors",
+           llama(R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 2]}})"),
+           "rope_scaling.short_factor [...] has 2 entries for 16 rotary dimensions, which need 8"},
+          {"longrope factors as a number",
+           llama(R"({"rope_scaling": {"type": "longrope", "short_factor": 2}})"),
+           "rope_scaling.short_factor 2 is not an array"},
+          {"longrope factor 0",
+           llama(
+               R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 1, 0, 1, 1, 1, 1, 1]}})"),
+           "rope_scaling.short_factor [...] holds 0, not a number above 0"},
+          {"longrope factor is a string",
+           llama(
+               R"({"rope_scaling": {"type": "longrope", "short_factor": [1, 1, "2", 1, 1, 1, 1, 1]}})"),
+           "rope_scaling.short_factor [...] holds \"2\", not a number above 0"},
+          {"longrope from a context of 1",
+           llama(
+               R"({"rope_scaling": {"type": "longrope"}, "original_max_position_embeddings": 1})"),
+           "original_max_position_embeddings 1 is not a number above 1 and at most "
+           "1000000000000000"},
+          {"su outside Phi-3", llama(R"({"rope_scaling": {"type": "su"}})"),
+           "rope_scaling.type \"su\" is not supported (supported: default, linear, llama3, "
+           "longrope, "
+           "yarn)"},
+          {"Phi-3 with a window of 0", llama(R"({"model_type": "phi3", "sliding_window": 0})"),
+           "sliding_window 0 is not a whole number from 1 to 1073741824"},
           {"partial factor 0", llama(R"({"partial_rotary_factor": 0})"),
            "partial_rotary_factor 0 is not a number above 0 and at most 1"},
           {"partial factor above 1", llama(R"({"partial_rotary_factor": 1.5})"),

@@ -173,6 +173,46 @@ TEST(Rope, YarnWithEverySetting) {
                      0.9191559952044436);
 }
 
+constexpr const char* kFactors = R"("short_factor": [1.0, 1.25, 2, 3.5],
+                                    "long_factor": [1.5, 4.0, 17.25, 60])";
+
+RopeConfig read_longrope(const std::string& inside, const std::string& outside, int max_positions,
+                         const RopeDefaults& defaults = {}) {
+  const Json json =
+      parse_json("{\"rope_scaling\": {" + inside + ", " + kFactors + "}, " + outside + "}", "test");
+  return read_rope(JsonFields(json, "config.json"), 8, max_positions, defaults);
+}
+
+// The long factors as soon as a sequence may outgrow the original context, the short ones where it
+// cannot, whatever its length.
+TEST(Rope, LongRopeFollowsTheLongestContext) {
+  const std::string type = R"("rope_type": "longrope")",
+                    original = R"("original_max_position_embeddings": 4096)";
+  expect_frequencies(read_longrope(type, original, 131072),
+                     {0.666666687f, 0.0250000004f, 0.000579710118f, 1.66666671e-05f},
+                     1.1902380714238083);
+  expect_frequencies(read_longrope(type, original, 4096),
+                     {1.0f, 0.0799999982f, 0.00499999989f, 0.000285714283f}, 1.0);
+  EXPECT_EQ(read_longrope(type + R"(, "attention_factor": 1.5)", original, 131072).scale, 1.5);
+  EXPECT_DOUBLE_EQ(read_longrope(type + R"(, "factor": 4)", original, 131072).scale,
+                   std::sqrt(1 + std::log(4.0) / std::log(4096.0)));
+  // Inside rope_scaling alone.
+  EXPECT_EQ(read_longrope(type + ", " + original, R"("rope_theta": 10000)", 8192).dividers[3], 60);
+}
+
+TEST(Rope, OldNamesOfLongRope) {
+  const RopeDefaults phi{.original_positions = 4096, .old_longrope_names = true};
+  for (const char* name : {"su", "yarn", "longrope"}) {
+    const RopeConfig rope = read_longrope(std::string(R"("type": ")") + name + "\"",
+                                          R"("rope_theta": 10000)", 8192, phi);
+    EXPECT_EQ(rope.kind, RopeKind::LongRope) << name;
+    EXPECT_EQ(name_of(rope.kind), "longrope");
+    EXPECT_EQ(rope.original_positions, 4096) << name;
+    EXPECT_EQ(rope.dividers[0], 1.5) << name;
+  }
+  EXPECT_THROW(read_longrope(R"("type": "su")", R"("rope_theta": 10000)", 8192), Error);
+}
+
 TEST(Rope, YarnScaleAndContext) {
   const RopeConfig given = read(R"({"rope_scaling": {"rope_type": "yarn", "factor": 2,
       "attention_factor": 1.5}, "original_max_position_embeddings": 100})");

@@ -79,6 +79,29 @@ TEST(Config, SlidingWindows) {
   EXPECT_THAT(windows(with(llama(), without)), Each(0));
 }
 
+TEST(Config, Phi3) {
+  const Json phi = {{"model_type", "phi3"}, {"attention_bias", true}, {"layer_types", {"ignored"}}};
+  const ModelConfig config = with(llama(), phi);
+  EXPECT_EQ(config.architecture, Architecture::Phi3);
+  EXPECT_EQ(name_of(config.architecture), "Phi-3");
+  EXPECT_TRUE(config.fused_tensors);
+  EXPECT_FALSE(config.qkv_bias || config.output_bias || config.mlp_bias || config.tied);
+  EXPECT_FLOAT_EQ(config.rms_norm_eps, 1e-5f);
+  EXPECT_EQ(config.kv_heads, 4);
+  EXPECT_THAT(windows(config), Each(0));
+  Json window = phi;
+  window["sliding_window"] = 2047;
+  EXPECT_THAT(windows(with(llama(), window)), Each(2047));
+  std::vector<std::string> names;
+  for (const ExpectedTensor& tensor : expected_tensors(with(llama(), {{"model_type", "phi3"}})))
+    if (tensor.name.starts_with("model.layers.0."))
+      names.push_back(tensor.name.substr(15) + " " + tensor.shape.to_string());
+  EXPECT_THAT(
+      names, ElementsAre("input_layernorm.weight [64]", "self_attn.qkv_proj.weight [192, 64]",
+                         "self_attn.o_proj.weight [64, 64]", "post_attention_layernorm.weight [64]",
+                         "mlp.gate_up_proj.weight [256, 64]", "mlp.down_proj.weight [64, 128]"));
+}
+
 TEST(Config, LayersWithoutRope) {
   const auto rope = [](const ModelConfig& config) {
     std::vector<bool> all;

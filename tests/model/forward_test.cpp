@@ -99,9 +99,25 @@ class Forward {
     return y;
   }
 
+  // Columns from `width` on leave the rows.
+  static Rows cut_off(Rows& rows, int width) {
+    Rows rest;
+    for (Row& row : rows) {
+      rest.emplace_back(row.begin() + width, row.end());
+      row.resize(static_cast<std::size_t>(width));
+    }
+    return rest;
+  }
+
   Rows mlp(const Rows& x) const {
-    Rows gate = product(x, "mlp.gate_proj", c_.intermediate, c_.mlp_bias);
-    const Rows up = product(x, "mlp.up_proj", c_.intermediate, c_.mlp_bias);
+    Rows gate, up;
+    if (c_.fused_tensors) {
+      gate = product(x, "mlp.gate_up_proj", 2 * c_.intermediate, c_.mlp_bias);
+      up = cut_off(gate, c_.intermediate);
+    } else {
+      gate = product(x, "mlp.gate_proj", c_.intermediate, c_.mlp_bias);
+      up = product(x, "mlp.up_proj", c_.intermediate, c_.mlp_bias);
+    }
     for (std::size_t t = 0; t < x.size(); ++t) {
       for (std::size_t i = 0; i < gate[t].size(); ++i) gate[t][i] = silu(gate[t][i]) * up[t][i];
     }
@@ -114,20 +130,29 @@ class Forward {
     if (c_.qk_norm) x = norm(x, w_[prefix_ + norm_name], c_.zero_centred_norm);
     const int half = c_.rope.width / 2;
     for (int j = 0; rope && j < half; ++j) {
-      const double angle =
-          static_cast<double>(position) * std::pow(c_.rope.theta, -2.0 * j / c_.rope.width);
+      const double divider = c_.rope.dividers.empty() ? 1 : c_.rope.dividers[std::size_t(j)];
+      const double angle = static_cast<double>(position) *
+                           std::pow(c_.rope.theta, -2.0 * j / c_.rope.width) / divider;
+      const double cosine = std::cos(angle) * c_.rope.scale, sine = std::sin(angle) * c_.rope.scale;
       const double a = x[static_cast<std::size_t>(j)], b = x[static_cast<std::size_t>(j + half)];
-      x[static_cast<std::size_t>(j)] = a * std::cos(angle) - b * std::sin(angle);
-      x[static_cast<std::size_t>(j + half)] = b * std::cos(angle) + a * std::sin(angle);
+      x[static_cast<std::size_t>(j)] = a * cosine - b * sine;
+      x[static_cast<std::size_t>(j + half)] = b * cosine + a * sine;
     }
     return x;
   }
 
   Rows attention(const Rows& x, const LayerConfig& kind) const {
     const int d = c_.head_dim, step = c_.output_gate ? 2 * d : d;
-    const Rows q = product(x, "self_attn.q_proj", c_.heads * step, c_.qkv_bias);
-    const Rows k = product(x, "self_attn.k_proj", c_.kv_heads * d, c_.qkv_bias);
-    const Rows v = product(x, "self_attn.v_proj", c_.kv_heads * d, c_.qkv_bias);
+    Rows q, k, v;
+    if (c_.fused_tensors) {
+      q = product(x, "self_attn.qkv_proj", (c_.heads + 2 * c_.kv_heads) * d, c_.qkv_bias);
+      k = cut_off(q, c_.heads * d);
+      v = cut_off(k, c_.kv_heads * d);
+    } else {
+      q = product(x, "self_attn.q_proj", c_.heads * step, c_.qkv_bias);
+      k = product(x, "self_attn.k_proj", c_.kv_heads * d, c_.qkv_bias);
+      v = product(x, "self_attn.v_proj", c_.kv_heads * d, c_.qkv_bias);
+    }
     Rows out(x.size(), Row(static_cast<std::size_t>(c_.heads * d)));
     for (std::size_t t = 0; t < x.size(); ++t) {
       for (int h = 0; h < c_.heads; ++h) {
@@ -246,6 +271,15 @@ std::map<std::string, ModelConfig> configs() {
   ModelConfig mistral = base_config(Architecture::Mistral);
   for (LayerConfig& layer : mistral.layers) layer.window = 9;
   all["mistral with a window"] = mistral;
+  ModelConfig phi = base_config(Architecture::Phi3);
+  phi.fused_tensors = true;
+  for (LayerConfig& layer : phi.layers) layer.window = 11;
+  all["phi-3 with a window"] = phi;
+  phi.rope.kind = RopeKind::LongRope;
+  phi.rope.width = 4;
+  phi.rope.dividers = {1.5, 9.0};
+  phi.rope.scale = 1.2;
+  all["phi-3 with longrope on a part of each head"] = phi;
   ModelConfig smollm = base_config(Architecture::SmolLm3);
   smollm.layers[1].rope = false;
   smollm.tied = true;
