@@ -1,5 +1,5 @@
-// What an evaluation has to do: one job per problem, method and sample, less what is done already;
-// and groups of jobs that are best done together.
+// The work of an evaluation: one job per problem, method and sample that is not finished yet, and
+// groups of jobs that are run together.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,12 @@ namespace counterbeam {
 struct Job {
   const TaskData* task;
   const Problem* problem;
-  std::uint32_t question;  // index of the problem in its task: keys the draws
+  std::uint32_t question;  // index of the problem in its task; part of the key of its draws
   const MethodString* method;
   int sample;
 };
 
-// The jobs of a run that its samples file does not hold yet. REQUIRES tasks and options to outlive
-// them.
+// The jobs of a run that are not in its samples file yet. REQUIRES: tasks and options outlive them
 std::vector<Job> open_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options,
                            const std::filesystem::path& samples);
 

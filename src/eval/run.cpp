@@ -62,7 +62,7 @@ Sample record(const LoadedModel& model, const Job& job, const AnsweredQuestion& 
   sample.cached_tokens = result.ledger.cached_tokens;
   sample.seconds = result.ledger.seconds;
   if (options.deterministic) {
-    // How much of a prompt was shared depends on what ran just before.
+    // How many prompt tokens were cached depends on what ran before.
     sample.prompt_tokens += sample.cached_tokens;
     sample.cached_tokens = 0;
     sample.seconds = 0;
@@ -135,7 +135,7 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
   if (options.traces) fs::create_directories(options.out / "traces");
 
   const fs::path path = options.out / "samples.jsonl";
-  SampleFile file(path);  // before reading: it cuts a torn line off
+  SampleFile file(path);  // before reading, because it removes a partial last line
   const std::vector<Job> open = open_jobs(tasks, options, path);
   const std::vector<JobGroup> groups = group_jobs(open);
   Progress progress("eval", static_cast<std::int64_t>(open.size()), options.quiet);
@@ -164,7 +164,7 @@ void merge_samples(const std::vector<fs::path>& shards, const fs::path& out) {
   for (const fs::path& shard : shards) {
     const fs::path path = fs::is_directory(shard) ? shard / "samples.jsonl" : shard;
     for (Sample& sample : read_samples(path)) {
-      if (!sample.trace.empty())  // its page stays where it is
+      if (!sample.trace.empty())  // the page is not moved
         sample.trace = fs::relative(path.parent_path() / sample.trace, out).string();
       const auto [place, fresh] = seen.emplace(key_of(sample), path.string());
       if (!fresh)

@@ -1,4 +1,4 @@
-// What self-consistency counts in an evaluation: the answer as the task's grader reads it.
+// The votes of self-consistency in an evaluation: the answer as the task's grader extracts it.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace counterbeam {
 
-// The mathematical answer, the letter or the program; nothing where no answer is found.
+// The mathematical answer, the letter or the program; empty if no answer is found.
 std::optional<std::string> vote(const TaskData& task, const Problem& problem,
                                 std::string_view text);
 

@@ -1,5 +1,5 @@
-// The part of reading a config that goes layer by layer, and the bounds on sizes that keep every
-// product of them within int64.
+// Reads the per-layer part of a config, and defines the limits on sizes that keep their products
+// within int64.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace counterbeam {
 
-// Larger than any model, small enough that products of three of them fit int64.
+// Larger than in any model, and small enough that products of three of them fit int64.
 inline constexpr std::int64_t kMaxWidth = 1 << 20, kMaxLayers = 4096, kMaxVocab = 1 << 24;
 inline constexpr std::int64_t kMaxPositions = std::int64_t{1} << 30;
 
-// A whole number from 1 to `high`; an Error where the key is absent.
+// An integer from 1 to `high`. Throws Error if the key is absent.
 int required_size(const JsonFields& fields, std::string_view key, std::int64_t high);
 int optional_size(const JsonFields& fields, std::string_view key, std::int64_t high,
                   std::int64_t otherwise);
 
-// Fills layers and delta of a config whose architecture and model_type are set.
+// Fills in layers and delta. REQUIRES: architecture and model_type are set
 void read_layers(const JsonFields& fields, ModelConfig& config);
 
 }  // namespace counterbeam

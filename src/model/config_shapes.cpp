@@ -1,4 +1,4 @@
-// The shapes that `--shape` knows, as published; the numbers of docs/models are these.
+// The shapes of `--shape`, as published.
 #include <fmt/ranges.h>
 
 #include <array>
@@ -10,7 +10,7 @@
 namespace counterbeam {
 namespace {
 
-// The parts in which the known decoders differ.
+// The sizes in which the known decoders differ.
 struct Sizes {
   int hidden, intermediate, layers, heads, kv_heads, head_dim, vocab, max_positions;
   double theta;

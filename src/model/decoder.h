@@ -1,6 +1,6 @@
-// The pieces that decoder layers are put together from: products, the gated MLP, what attention
-// needs. A piece holds its weights; the matrices it works in (scratch) are made once per pass and
-// shared by all layers.
+// The building blocks of decoder layers: linear layers, the gated MLP, and helpers of attention. A
+// block owns its weights; its scratch matrices are allocated once per pass and shared by all
+// layers.
 #pragma once
 
 #include <memory>
@@ -10,10 +10,10 @@
 
 namespace counterbeam {
 
-// y = W x + b, several projections of the same x stacked into one product.
+// y = W x + b; several projections of the same x are stacked into one GEMM.
 struct Linear {
   std::unique_ptr<PackedMatrix> weight;  // [sum of outs, in]
-  std::unique_ptr<Vector> bias;          // [sum of outs], or none
+  std::unique_ptr<Vector> bias;          // [sum of outs], or null
 
   struct Part {
     std::string name;  // "layers.0.self_attn.q_proj"
@@ -31,7 +31,7 @@ std::unique_ptr<Vector> load_vector(WeightOps& ops, WeightSource& weights, const
 
 std::string layer_name(int layer, const char* rest);  // "layers.3.mlp.up_proj"
 
-// Columns of a row of activations, whatever their width in bytes.
+// The columns [first, first + count) of a matrix of activations.
 Matrix columns(const PassOps& ops, Matrix m, int first, int count);
 
 // h += W_down (silu(W_gate x) * W_up x)
@@ -48,10 +48,10 @@ struct Mlp {
   void add(PassOps& ops, Matrix h, Matrix x, const Scratch& scratch) const;
 };
 
-// Every frequency of the config, as the back end takes them.
+// The frequencies of the config in the form of the back end.
 Rope make_rope(const RopeConfig& rope);
 
-// Which of the attention (or recurrent) layers `layer` is.
+// The index of `layer` among the attention layers, or among the recurrent ones.
 int index_among(const ModelConfig& config, int layer, Mixer mixer);
 
 float attention_scale(const ModelConfig& config);

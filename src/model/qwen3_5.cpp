@@ -1,12 +1,12 @@
-// Qwen3.5 and Qwen3.6 (dense): layers of Gated DeltaNet with a full attention layer every few, all
-// norms zero-centred but that of the DeltaNet output, attention with an output gate and rope on a
-// part of each head.
+// Qwen3.5 and Qwen3.6 (dense): Gated DeltaNet layers with a full attention layer at regular
+// intervals. All norms are zero-centred except that of the DeltaNet output; attention has an output
+// gate and partial RoPE.
 #include "model/decoder.h"
 
 namespace counterbeam {
 namespace {
 
-// q_proj gives, per head, a query and a gate: h += W_o (attention * sigmoid(gate)).
+// q_proj computes a query and a gate per head: h += W_o (attention * sigmoid(gate)).
 struct GatedAttention {
   Linear qkv;                              // [(2 heads + 2 kv_heads) * head_dim, hidden]
   Linear output;                           // [hidden, heads * head_dim]
