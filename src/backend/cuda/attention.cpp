@@ -1,5 +1,5 @@
-// Chooses how attention is computed. Every choice gives the same bits for a row, so it may follow
-// the counts a step is launched with.
+// Chooses the attention kernel. All give the same bits for a row, so the choice may depend on the
+// rounded counts of the step.
 #include <cstdint>
 
 #include "backend/cuda/attention_kinds.h"
@@ -9,10 +9,9 @@ namespace counterbeam::cuda {
 namespace {
 
 constexpr int kFewRows =
-    32;  // query rows of a segment and key head; more make a block of their own
-// Clusters save a launch, but hold their memory while blocks wait for each other: they pay for few
-// blocks (5.1 against 7.0 us for 64 blocks, the same for 300, 18.5 against 16.5 for 1,024, all
-// before the merge became faster).
+    32;  // query rows per segment and key head; with more, attention_many.cu is faster
+// Clusters save a launch, but their blocks occupy shared memory while they wait for each other:
+// they are faster only for few blocks.
 constexpr int kClusterBlocks = 320;
 constexpr std::size_t kMostWorkspace = std::size_t{128} << 20;
 

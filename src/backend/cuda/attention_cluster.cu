@@ -1,5 +1,5 @@
-// Attention of segments with few query rows whose context one cluster of blocks holds: every tile
-// of keys has a block, and the blocks merge what they made by reading each other's shared memory.
+// Attention for segments with one row and a context that one cluster covers: a thread block per
+// tile of keys; the blocks merge their results through distributed shared memory.
 #include <cooperative_groups.h>
 
 #include "backend/cuda/attention_few.cuh"
@@ -10,7 +10,7 @@ namespace {
 constexpr int kMostTiles = 16;  // blocks of a cluster
 constexpr int kRows = 16;       // query rows: the heads that share a key head
 
-// What a block made of its tile. Rows are apart by 8 banks.
+// A block's result for its tile. Rows are padded by 8 banks.
 template <int D>
 struct Partial {
   RowSum sums[kRows];
@@ -37,7 +37,7 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) __launch_bounds__(kFewThreads)
   const bool empty = segment.count() == 0;
   const int first_tile = segment.first_tile(0, in.window), end_tile = segment.end_tile(0);
   if (empty || tile < first_tile || tile >= end_tile) {
-    wait_for_predecessor();  // who comes next relies on it
+    wait_for_predecessor();  // keeps kernels in order, which the successor relies on
     return;
   }
   const int position = segment.position(0);
@@ -89,7 +89,7 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) __launch_bounds__(kFewThreads)
     Bf16* to = in.out + std::ptrdiff_t(rows.row(row)) * in.out_stride + rows.head(row) * D;
     write_pair<false>(to, column, D, finished(low, inverse), finished(high, inverse));
   }
-  cluster.sync();  // nobody reads this block's memory any longer
+  cluster.sync();  // until no other block reads this block's shared memory
 }
 
 template <int D, int kBlocks>

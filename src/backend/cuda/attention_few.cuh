@@ -1,7 +1,7 @@
-// Few query rows and one tile of keys: what the kernels for decoding share. A block is two warps;
-// each makes the weights of all keys for 16 query rows. Where there are two such sets of rows, each
-// warp has one and multiplies all columns of the values, else each multiplies half of the columns.
-// So the warps need not meet in between.
+// Few query rows against one tile of keys: shared by the decoding kernels. A thread block is two
+// warps; each computes the weights of all keys for 16 query rows. With two sets of 16 rows, each
+// warp has one and multiplies all columns of the values; with one set, both warps compute the same
+// weights and multiply half of the columns each. So the warps need no barrier in between.
 #pragma once
 
 #include "backend/cuda/attention_rows.cuh"
@@ -10,7 +10,7 @@
 namespace counterbeam::cuda {
 
 constexpr int kFewThreads = 64;
-// Query rows that a block takes at a time; wide heads leave no memory for more.
+// Query rows per block at a time; wide heads leave no shared memory for more.
 template <int D>
 constexpr int kFewRows = D <= 128 ? 32 : 16;
 
@@ -35,7 +35,7 @@ __device__ __forceinline__ void make_barriers(TileMemory<D>& memory) {
   barriers_visible();
 }
 
-// By one thread: starts copying a tile's keys or values, if there is one, as they lie in its pages.
+// By one thread: starts the bulk copy of a tile's keys or values, if there is a tile.
 template <int D>
 __device__ __forceinline__ void start_keys(TileMemory<D>& memory, const AttentionInput& in,
                                            const ReaderRows& rows) {
@@ -59,7 +59,7 @@ __device__ __forceinline__ void start_tile(TileMemory<D>& memory, const Attentio
   start_values(memory, in, rows);
 }
 
-// By all threads, who then meet at a barrier of the block: what copies do not bring.
+// By all threads, before a __syncthreads(): loads what the bulk copies do not.
 template <int D, bool kGeneral>
 __device__ __forceinline__ void complete_tile(TileMemory<D>& memory, const AttentionInput& in,
                                               const ReaderRows& rows) {
@@ -88,10 +88,10 @@ struct WarpShare {
   }
 };
 
-// What the 16 query rows of a warp, from query row `first` of the readers on, make of a tile;
+// Computes a tile for the 16 query rows of a warp, starting at query row `first` of the readers;
 // they lie at `queries`. `parity`: of the tile's barriers. Of query row 8 half + lane / 4:
 // sum_of(half, sum) is called by all lanes, values_of(half, column, low, high) for a lane's
-// columns. keys_read() is called once the warp needs the keys no longer.
+// columns. keys_read() is called as soon as the warp is done with the keys.
 template <int D, bool kGeneral, typename KeysRead, typename SumOf, typename ValuesOf>
 __device__ __forceinline__ void attend(const char* queries, TileMemory<D>& tile, int parity,
                                        const AttentionInput& in, const ReaderRows& rows, int first,

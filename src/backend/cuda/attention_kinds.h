@@ -1,4 +1,6 @@
-// The three ways attention is computed, which give the same bits; attention.cpp chooses.
+// The three attention kernels: few query rows merged within a cluster (attention_cluster.cu), few
+// query rows merged by a second kernel (attention_parts.cu), many query rows (attention_many.cu).
+// They give the same bits; attention.cpp chooses.
 #pragma once
 
 #include "backend/cuda/kernels.h"
@@ -25,7 +27,7 @@ inline LayerPages layer_pages(const KvView& kv, int layer) {
   return {kv.keys + first, kv.values + first, kv.shape.heads, kv.shape.head_dim};
 }
 
-// What a row has made of one tile, or of all tiles so far.
+// The softmax state of a query row over one tile, or over all tiles so far.
 struct RowSum {
   float top;  // largest score, times log2 e
   float sum;  // of 2^(score - top)
@@ -41,15 +43,15 @@ struct AttentionInput {
   float scale;             // times log2 e
   int window;
   DeviceBatch batch;
-  // With several blocks to a row: values [row][head][tile][D] and their sums [row][head][tile].
+  // If several blocks compute a row: values [row][head][tile][D] and their sums [row][head][tile].
   float* partial_values;
   RowSum* partial_sums;
   int partial_tiles;
 };
 
-// `width`: 64, 128 or 256, not below the head's; `general`: the head is narrower, or rows are not
-// aligned to 16 bytes. `tiles`: of the longest context, at most cluster_tiles(). Clusters REQUIRE
-// segments of one row and at most cluster_group() heads to a key head; parts REQUIRE batch.tiles.
+// `width`: 64, 128 or 256, at least the head's; `general`: the head is narrower, or rows are not
+// 16-byte aligned. `tiles`: of the longest context, at most cluster_tiles(). Clusters REQUIRE
+// segments of one row and at most cluster_group() heads per key head; parts REQUIRE batch.tiles.
 void attend_in_clusters(cudaStream_t stream, const AttentionInput& in, int width, int tiles);
 void attend_in_parts(cudaStream_t stream, const AttentionInput& in, int width, bool general);
 void attend_many(cudaStream_t stream, const AttentionInput& in, int width, bool general);
@@ -57,7 +59,7 @@ int cluster_tiles();
 int cluster_group();
 
 #ifdef __CUDACC__
-// Lets a kernel have that much dynamic shared memory.
+// Allows a kernel to use that much dynamic shared memory.
 template <auto kKernel>
 void allow_shared(int bytes) {
   static const cudaError_t status =

@@ -1,5 +1,5 @@
-// Attention of segments with many query rows (prompts, blocks to be scored): a block of warps holds
-// up to 128 query rows and walks the tiles of keys, two of which are in flight.
+// Attention for segments with many query rows (prefill and scoring): a thread block holds up to 128
+// query rows and walks the tiles of keys, with two tiles in flight.
 #include "backend/cuda/attention_kinds.h"
 #include "backend/cuda/attention_rows.cuh"
 #include "backend/cuda/launch.h"
@@ -22,7 +22,7 @@ struct Shape {
   static constexpr int kColumns = 16;  // of the values multiplied at a time
 };
 
-// Loads tiles in order, from the block's first on.
+// Loads tiles in order, starting at the block's first.
 template <int D, bool kGeneral>
 class TileLoader {
  public:
@@ -38,8 +38,8 @@ class TileLoader {
   __device__ char* keys(int tile) const { return memory_ + stage(tile) * 2 * Shape<D>::kTileBytes; }
   __device__ char* values(int tile) const { return keys(tile) + Shape<D>::kTileBytes; }
 
-  // Called by all threads; its place is no longer read. Visible after a barrier of the block and
-  // wait_for_keys() or wait_for_values().
+  // Called by all threads when the buffer is no longer read. The tile is visible after a
+  // __syncthreads() and wait_for_keys() or wait_for_values().
   __device__ void start(int tile) {
     if (tile >= end_) return;
     const int stored = stored_keys(rows_, tile), head = rows_.kv_head;
@@ -74,7 +74,7 @@ class TileLoader {
   int pages_[kTilePages] = {};  // of the tile to be started next
 };
 
-// The rows of a warp and what they have made of the tiles so far.
+// The rows of a warp and their results over the tiles so far.
 template <int D>
 struct WarpRows {
   static constexpr int M = Shape<D>::kRowTiles;
@@ -160,7 +160,7 @@ __device__ void write(const WarpRows<D>& warp, const AttentionInput& in, const Q
   }
 }
 
-// grid (key heads, segments, row tiles), the rows that see most first.
+// grid (key heads, segments, row tiles), the rows that see the most keys first.
 template <int D, bool kGeneral>
 __global__ void __launch_bounds__(Shape<D>::kThreads, Shape<D>::kBlocks)
     attend_rows(AttentionInput in) {

@@ -1,6 +1,7 @@
-// Attention of segments with few query rows and any context: as many blocks as the device runs at
-// the same time take tiles of keys one after the other, and leave what the readers made of them to
-// a second kernel that merges.
+// Attention for segments with few query rows and any context. A persistent kernel, with as many
+// thread blocks as are resident at once, takes the listed tiles of keys one after the other,
+// prefetching the next tile's keys; up to four rows that share the tile's pages read it together. A
+// second kernel merges the results per row.
 #include <algorithm>
 
 #include "backend/cuda/attention_few.cuh"
@@ -17,7 +18,7 @@ __device__ __forceinline__ bool somebody_sees(const SharedTile& tile, int window
   return seen;
 }
 
-// Query rows from `first` on, at most kFewRows, of the block's tile.
+// Computes at most kFewRows query rows of the block's tile, starting at `first`.
 template <int D, bool kGeneral, typename KeysRead>
 __device__ __forceinline__ void attend_part(const char* queries, TileMemory<D>& tile, int parity,
                                             const AttentionInput& in, const ReaderRows& rows,
@@ -51,8 +52,8 @@ struct PartsMemory {
   QueryMemory<D, kFewRows<D>> queries;
 };
 
-// What a block works on: every gridDim.x-th pair of a tile and a key head. Beyond the last, tiles
-// without readers.
+// The work of a block: every gridDim.x-th pair of a tile and a key head. Beyond the last pair,
+// tiles have no readers.
 struct BlockTiles {
   const AttentionInput& in;
   int end;
@@ -94,11 +95,11 @@ __global__ void __launch_bounds__(kFewThreads) attend_parts(AttentionInput in) {
         if (first > 0) {
           Queries<D, kFewRows<D>, kFewThreads, kGeneral> more;
           more.load(in, rows, first);
-          __syncthreads();  // nobody reads the rows before any longer
+          __syncthreads();  // until no thread reads the previous rows
           more.store(query_memory.rows);
         }
         __syncthreads();
-        // The next keys are on their way while values are multiplied.
+        // The next tile's keys are copied while the values are multiplied.
         const bool last = first + kFewRows<D> >= rows.count();
         attend_part<D, kGeneral>(query_memory.rows, tile, i & 1, in, rows, first, [&] {
           if (!last) return;
@@ -112,17 +113,19 @@ __global__ void __launch_bounds__(kFewThreads) attend_parts(AttentionInput in) {
       start_keys(tile, in, next);
     }
     writes_before_copies();
-    __syncthreads();  // nobody reads this tile any longer
+    __syncthreads();  // until no thread reads this tile
     if (copies) start_values(tile, in, next);
     rows = next;
   }
 }
 
-// Few enough registers that the product to come begins beside three such blocks.
+// Few enough registers that a block of the next GEMM fits beside three of these on a
+// multiprocessor.
 constexpr int kMergeWarps = 4, kMergeLoads = 6, kMergeResident = 5;
 constexpr int kMergeChunk = 32 / kMergeLoads * kMergeLoads;  // tiles, each with a lane
 
-// The factors of up to 32 tiles at once, a tile to a lane; `top` is the row's largest score so far.
+// The factors of up to 32 tiles at once, one tile per lane; `top` is the row's largest score so
+// far.
 __device__ __forceinline__ MergeFactors lane_factors(float& top, float of_tile) {
   const int lane = threadIdx.x & 31;
   float most = of_tile;
@@ -137,11 +140,11 @@ __device__ __forceinline__ MergeFactors lane_factors(float& top, float of_tile) 
   return merge_factors(before, of_tile);
 }
 
-// Columns of a lane.
+// Columns per lane.
 template <int D>
 constexpr int kMergeColumns = D == 64 ? 2 : 4;
 
-// A warp to the columns of a head, or to half of 256.
+// One warp per head, or per half of a head of 256 columns.
 template <int D, bool kGeneral>
 __global__ void __launch_bounds__(kMergeWarps * 32, kMergeResident) merge_parts(AttentionInput in) {
   constexpr int kColumns = kMergeColumns<D>, kWarps = D / (32 * kColumns);
@@ -168,16 +171,16 @@ __global__ void __launch_bounds__(kMergeWarps * 32, kMergeResident) merge_parts(
       some[i] = tile < end ? *reinterpret_cast<const Columns*>(values + std::size_t(tile) * D)
                            : Columns{};
   };
-  // What was read is never read again: it need not be written to memory.
+  // Partial results are never read again: their L2 lines are discarded instead of written back.
   const auto discard = [&](int tile) {
-    if (column % 32 != 0) return;  // a line is 32 numbers
+    if (column % 32 != 0) return;  // a line is 32 floats
 #pragma unroll
     for (int i = 0; i < kMergeLoads; ++i, ++tile) {
       if (tile < end) discard_line(values + std::size_t(tile) * D);
     }
   };
   for (int chunk = first; chunk < end; chunk += kMergeChunk) {
-    // Beyond the last tile there is nothing to see, which changes nothing.
+    // Lanes beyond the last tile have an empty tile, which changes nothing.
     const RowSum own = lane < kMergeChunk && chunk + lane < end
                            ? in.partial_sums[at + std::size_t(chunk + lane)]
                            : no_tiles();
@@ -209,7 +212,7 @@ __global__ void __launch_bounds__(kMergeWarps * 32, kMergeResident) merge_parts(
                          finished(all.at[c + 1], inverse));
 }
 
-// Blocks that the device runs at the same time.
+// The number of blocks resident on the device at once.
 template <auto kKernel>
 int resident_blocks(std::size_t shared_bytes) {
   static const int count = [=] {

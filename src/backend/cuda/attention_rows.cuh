@@ -1,6 +1,6 @@
-// What the attention kernels are given, and how the rows of a segment become query rows: the heads
-// that share a key head, of one token after the other. Query row f of a segment is head f % group
-// of token f / group.
+// Query rows of the attention kernels, and loads into tiles in shared memory. The query rows of a
+// segment and key head are the query heads that share the key head, token by token: query row f is
+// head f % group of token f / group.
 #pragma once
 
 #include "backend/cuda/attention_tile.cuh"
@@ -16,7 +16,7 @@ struct QueryRows {
   __device__ int length() const { return segment.position + segment.rows; }
   __device__ int row(int f) const { return segment.first_row + f / group; }
   __device__ int head(int f) const { return kv_head * group + f % group; }
-  // Rows beyond the last are computed as if they were it, and dropped.
+  // Rows beyond the last are computed like the last one and dropped.
   __device__ int position(int f) const {
     return segment.position + min(f / group, segment.rows - 1);
   }
@@ -41,7 +41,7 @@ struct ReaderRows {
 
  private:
   __device__ int reader(int f) const { return group == 1 ? f : __umulhi(f, group_inverse); }
-  // Without an index, so that the tile stays in registers.
+  // Selects without indexing, so that the tile stays in registers.
   __device__ static int pick(const int (&of)[kTileReaders], int i) {
     static_assert(kTileReaders == 4);
     const int a = of[0], b = of[1], c = of[2], d = of[3];
@@ -65,8 +65,8 @@ __device__ __forceinline__ uint4 query_piece(const AttentionInput& in, const Row
   return {pair(piece * 8), pair(piece * 8 + 2), pair(piece * 8 + 4), pair(piece * 8 + 6)};
 }
 
-// Query rows [first, first + kRows) on their way into a tile in shared memory, spread over the
-// threads of a block; all loads are under way at once.
+// Loads query rows [first, first + kRows) into a tile in shared memory, spread over the threads of
+// a block; all loads are in flight at once.
 template <int D, int kRows, int kThreads, bool kGeneral>
 class Queries {
  public:
@@ -103,13 +103,13 @@ __device__ __forceinline__ void write_pair(Bf16* to, int column, int head_dim, f
   if (column + 1 < head_dim) to[column + 1] = __float2bfloat16_rn(high);
 }
 
-// Tokens of a tile that are stored: those beyond hold anything.
+// The number of stored tokens of a tile; memory beyond them may hold anything.
 __device__ __forceinline__ int stored_keys(const QueryRows& rows, int tile) {
   return min(kTileKeys, rows.length() - tile * kTileKeys);
 }
 
 constexpr std::uint64_t kNoHint =
-    0x1000000000000000;  // beams share pages: neither kept nor dropped
+    0x1000000000000000;  // normal L2 eviction priority: other beams may read the page again
 
 // Starts the copy of a tile's keys (or values), whose pages are those at `pages`.
 template <int D>
@@ -136,7 +136,7 @@ __device__ __forceinline__ void tile_pages(int (&pages)[kTilePages], const Atten
   }
 }
 
-// Weights of unseen keys are 0, and 0 times NaN is NaN: values beyond the stored ones are wiped.
+// Zeroes values beyond the stored ones: their weights are 0, but 0 times NaN is NaN.
 template <int D>
 __device__ __forceinline__ void wipe_values(char* values, int stored, int thread, int threads) {
   for (int i = stored * D / 8 + thread; i < kTileKeys * D / 8; i += threads) {
@@ -144,7 +144,7 @@ __device__ __forceinline__ void wipe_values(char* values, int stored, int thread
   }
 }
 
-// A tile of any width, element by element; what is not there becomes 0.
+// Loads a tile of any width, element by element; missing elements become 0.
 template <int D>
 __device__ __forceinline__ void gather_tile(char* to, const Bf16* pool, const AttentionInput& in,
                                             int kv_head, const int (&pages)[kTilePages], int stored,

@@ -1,8 +1,8 @@
-// The arithmetic of attention, in one place because its bits must not depend on who does it: keys
-// are taken in tiles of 64 at fixed positions; each tile gives every query row its largest score, a
-// sum and a weighted sum of values, started anew; a row's tiles are merged in ascending order. A
-// tile that a row does not see leaves the row as it was, so it does not matter who walks which
-// tiles. A warp holds m-tiles of 16 query rows: lane l has rows l / 4 and l / 4 + 8.
+// The arithmetic of attention, shared by all kernels so that they give the same bits. Keys are
+// taken in tiles of 64 at fixed positions. Each tile gives a query row its largest score, its sum
+// of weights and its weighted sum of values, starting from zero; a row's tiles are merged in
+// ascending order. A tile that a row does not see leaves the row unchanged, so kernels may visit
+// it or not. A warp holds m-tiles of 16 query rows: lane l has rows l / 4 and l / 4 + 8.
 #pragma once
 
 #include "backend/cuda/attention_kinds.h"
@@ -47,7 +47,7 @@ __device__ __forceinline__ bool sees(int key, int position, int window) {
   return key <= position && (window <= 0 || key > position - window);
 }
 
-// Hides the scores of keys that rows do not see. `first_key` is the position of the first.
+// Masks the scores of keys that rows do not see. `first_key` is the position of the first key.
 template <int M, int N>
 __device__ __forceinline__ void mask(float (&s)[M][N][4], const int (&position)[M][2],
                                      int first_key, int window) {
@@ -64,7 +64,8 @@ __device__ __forceinline__ float largest_of_row(float x) {
   return fmaxf(x, __shfl_xor_sync(~0u, x, 2));
 }
 
-// How the 64 weights of a tile are added up: a lane's four of 16 keys, four such sums, four lanes.
+// The order in which the 64 weights of a tile are added: a lane's four of 16 keys, then four such
+// sums, then four lanes.
 __device__ __forceinline__ float sum_of_four(float a, float b, float c, float d) {
   return __fadd_rn(__fadd_rn(a, b), __fadd_rn(c, d));
 }
@@ -73,12 +74,13 @@ __device__ __forceinline__ float sum_of_lanes(float x) {
   return __fadd_rn(x, __shfl_xor_sync(~0u, x, 2));
 }
 
-// The largest score of a row as weights are measured from it.
+// The largest score of a row, scaled: the reference point of its weights.
 __device__ __forceinline__ float scaled_top(float largest, float scale) {
   return __fmul_rn(largest, scale);
 }
 
-// Scores of 16 keys and 8 rows into weights 2^(s scale - top), in place; gives a lane's sum.
+// Turns scores of 16 keys and 8 rows into weights 2^(s scale - top), in place; returns a lane's
+// sum.
 __device__ __forceinline__ float weigh_four(float& a, float& b, float& c, float& d, float top,
                                             float scale) {
   const float base = top == -INFINITY ? 0.0f : top;
@@ -89,7 +91,7 @@ __device__ __forceinline__ float weigh_four(float& a, float& b, float& c, float&
   return sum_of_four(a, b, c, d);
 }
 
-// Scores into weights as fragments p of the product with the values.
+// Turns scores into weights, as fragments p for the product with the values.
 template <int M>
 __device__ __forceinline__ void weigh(std::uint32_t (&p)[M][4][4], RowSum (&rows)[M][2],
                                       float (&s)[M][8][4], float scale) {
@@ -139,7 +141,7 @@ struct MergeFactors {
   float kept, added;
 };
 
-// How the values of a row whose largest score was `before` and those of a tile are merged.
+// The factors that merge the values of a row with largest score `before` and those of a tile.
 __device__ __forceinline__ MergeFactors merge_factors(float before, float of_tile) {
   const float top = fmaxf(before, of_tile), base = top == -INFINITY ? 0.0f : top;
   return {power_of_two(__fadd_rn(before, -base)), power_of_two(__fadd_rn(of_tile, -base))};
@@ -148,14 +150,14 @@ __device__ __forceinline__ float merge(float row, float tile, const MergeFactors
   return __fmaf_rn(row, factors.kept, __fmul_rn(tile, factors.added));
 }
 
-// Merges the next tile into a row; values follow with the factors given back.
+// Merges the next tile into a row; the caller applies the returned factors to the values.
 __device__ __forceinline__ MergeFactors merge(RowSum& row, const RowSum& tile) {
   const MergeFactors factors = merge_factors(row.top, tile.top);
   row = {fmaxf(row.top, tile.top), merge(row.sum, tile.sum, factors)};
   return factors;
 }
 
-// Adding zero makes -0 and 0 the same: which of them arises depends on unseen tiles.
+// Adding zero turns -0 into 0: the sign of a zero would depend on tiles that the row does not see.
 __device__ __forceinline__ float finished(float value, float inverse_sum) {
   return __fadd_rn(__fmul_rn(value, inverse_sum), 0.0f);
 }

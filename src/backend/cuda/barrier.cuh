@@ -1,4 +1,4 @@
-// Barriers in shared memory that count arrivals and bytes, and the copies that report to them.
+// mbarriers in shared memory, which count arrivals and bytes, and the bulk copies that signal them.
 #pragma once
 
 #include <cuda.h>
@@ -36,8 +36,8 @@ __device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, int parity)
       : "memory");
 }
 
-// What this thread has written to shared memory comes before copies that are started after a
-// barrier of the block.
+// Orders this thread's writes to shared memory before bulk copies that are started after the next
+// __syncthreads().
 __device__ __forceinline__ void writes_before_copies() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
@@ -53,7 +53,7 @@ __device__ __forceinline__ void copy_bytes(void* to, const void* from, int bytes
       "l"(from), "r"(bytes), "r"(shared_address(barrier)), "l"(policy)
       : "memory");
 }
-// Forgets the 128 bytes at a multiple of 128 without writing them to memory.
+// Discards a 128-byte L2 line without writing it back. REQUIRES 128-byte alignment.
 __device__ __forceinline__ void discard_line(const void* line) {
   asm volatile("discard.global.L2 [%0], 128;" ::"l"(line) : "memory");
 }

@@ -9,7 +9,7 @@
 namespace counterbeam::cuda {
 namespace {
 
-// Enough for what a step ever holds, so that addresses never change.
+// The fixed size of the upload buffer, so that addresses never change. A larger step is an error.
 constexpr std::size_t kBytes = std::size_t{16} << 20;
 constexpr std::size_t kRowBytes = std::size_t{1} << 20;
 
@@ -39,7 +39,8 @@ DeviceBatch BatchUpload::write(const Batch& batch, int rows, int segments, int c
     page_count += std::size_t(pages_of(segment));
     on_device.longest_segment = std::max(on_device.longest_segment, segment.rows);
   }
-  // Of what may be a graph, what such segments may need, so that places depend on nothing else.
+  // A step that may be a graph reserves the most that its rows can need, so that addresses depend
+  // on rounded counts alone.
   if (on_device.longest_segment == 1 && rows <= kGraphRows)
     page_count = std::size_t(segments) * std::size_t(context / kPageTokens + 1);
   const bool keys = !batch.segments.empty() && pages_of(batch.segments[0]) > 0;

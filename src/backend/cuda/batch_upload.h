@@ -1,5 +1,5 @@
-// The arrays of a step on their way to the device: written to pinned memory, copied in one go.
-// Where an array lies depends on the rounded counts alone, so that graphs find it again.
+// Uploads the arrays of a step: they are written to pinned memory and sent in one copy. The address
+// of an array depends on the rounded counts alone, so that a replayed graph finds it.
 #pragma once
 
 #include <span>
@@ -11,15 +11,15 @@
 
 namespace counterbeam::cuda {
 
-constexpr int kGraphRows = 512;  // steps with more rows are no graphs: launched call by call
+constexpr int kGraphRows = 512;  // steps with more rows are launched call by call, not as graphs
 
 class BatchUpload {
  public:
-  // REQUIRES the copies of the step before to be over. `rows` and `context` are rounded up.
+  // REQUIRES the previous step's copies to be done. `rows` and `context` are rounded up.
   DeviceBatch write(const Batch& batch, int rows, int segments, int context);
   void send(cudaStream_t stream);
 
-  // Row numbers for gather(), `count` rounded up with zeros; sent at once.
+  // Sends the row numbers of gather(), padded with zeros to `count`.
   const int* send_rows(cudaStream_t stream, std::span<const int> rows, int count);
 
  private:

@@ -1,9 +1,9 @@
 // The causal depthwise convolution before a recurrent layer, then silu. A thread owns a few
-// channels and slides over a run of rows; inputs from before the segment are the kept ones of its
-// state (float32 copies of what was bf16, so it does not matter where a sequence is cut).
+// channels and slides over a run of rows. Inputs from before the segment are kept in its state, as
+// float32 copies of bf16 numbers, so that how a sequence is split changes no bit.
 //
-// Kept inputs are read and advanced by the block of a segment's first rows alone, which is why a
-// run is never shorter than what is kept.
+// Only the block of a segment's first rows reads and advances the kept inputs; therefore a run is
+// never shorter than the number of kept inputs.
 #include <cstdint>
 
 #include "backend/cuda/delta_net.cuh"
@@ -12,8 +12,8 @@ namespace counterbeam::cuda {
 namespace {
 
 constexpr int kThreads = 128;
-constexpr int kRun = 32;              // rows of a block
-constexpr unsigned kFewBlocks = 528;  // four to a multiprocessor of an H200
+constexpr int kRun = 32;              // rows per block
+constexpr unsigned kFewBlocks = 528;  // four per multiprocessor of an H200
 
 struct ConvArguments {
   Bf16* out;
@@ -29,9 +29,8 @@ __device__ __forceinline__ float silu(float x) {
   return __fdividef(x, 1.0f + __expf(-x));
 }
 
-// Slides over rows [first, last) of a segment, `in` and `out` at its row 0, of which kAhead are
-// loaded before the first of them is needed. `window` holds the kTaps - 1 inputs before `first`,
-// oldest first.
+// Slides over rows [first, last) of a segment; `in` and `out` point to its row 0. kAhead rows are
+// loaded ahead of use. `window` holds the kTaps - 1 inputs before `first`, oldest first.
 template <int kTaps, int kChannels, int kAhead>
 __device__ __forceinline__ void slide(const ConvArguments& a, const Bf16* in, Bf16* out, int first,
                                       int last, float (&window)[kTaps][kChannels],
@@ -62,8 +61,8 @@ __device__ __forceinline__ void slide(const ConvArguments& a, const Bf16* in, Bf
   }
 }
 
-// Grid: [channels, runs of rows, segments]. What is kept and the batch are read while the kernels
-// before still run.
+// Grid: [channels, runs of rows, segments]. The kept inputs and the batch are read while preceding
+// kernels still run.
 template <int kTaps, int kChannels, int kAhead>
 __global__ void __launch_bounds__(kThreads) slide_channels(const ConvArguments a) {
   let_successor_start();
@@ -116,7 +115,7 @@ __global__ void __launch_bounds__(kThreads) slide_channels(const ConvArguments a
   }
 }
 
-// Any number of taps, any alignment: one channel a thread, every input read as it is needed.
+// Any number of taps, any alignment: one channel per thread, inputs are read as needed.
 __global__ void __launch_bounds__(kThreads) convolve_channels(const ConvArguments a) {
   let_successor_start();
   wait_for_predecessor();
@@ -178,7 +177,7 @@ void causal_conv(cudaStream_t stream, Matrix out, Matrix x, const float* weight,
   const bool even = channels % kTogether == 0 && layer_floats % kTogether == 0 &&
                     aligned(out, kTogether) && aligned(x, kTogether);
   if (taps == 4 && even && reinterpret_cast<std::uintptr_t>(weight) % 16 == 0) {
-    // Blocks that are few have to keep more on its way each.
+    // With few blocks, each must keep more loads in flight.
     const dim3 blocks = grid(kTogether);
     const bool few = blocks.x * blocks.y * blocks.z <= kFewBlocks && batch.longest_segment > 8;
     launch(stream, "causal_conv",

@@ -1,4 +1,4 @@
-// Copies within the stores, gathered by the host: one launch for all that a step waits for.
+// Copies within the stores, collected by the host: one launch for all that a step needs.
 #include <algorithm>
 
 #include "backend/cuda/attention_kinds.h"
@@ -8,10 +8,10 @@ namespace counterbeam::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kBlocks = 8 * 132;  // that an H200 holds at once
-constexpr int kAhead = 4;         // that a thread loads before it stores them
+constexpr int kBlocks = 8 * 132;  // resident on an H200 at once
+constexpr int kAhead = 4;         // loads of a thread in flight before it stores
 
-// `count` elements from the same place in one array to another, by a row of thread blocks.
+// Copies `count` elements, by a row of thread blocks.
 template <typename T>
 __device__ __forceinline__ void copy_elements(T* to, const T* from, std::size_t count) {
   const std::size_t threads = std::size_t(gridDim.x) * kThreads;

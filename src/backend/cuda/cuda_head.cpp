@@ -1,5 +1,5 @@
-// The head: logits of some hundred rows at a time stay on the device; tokens and log-probabilities
-// come back in one small copy.
+// The head of the CUDA back end: logits of up to some 512 rows at a time stay on the device, only
+// tokens and log-probabilities come back to the host.
 #include <algorithm>
 #include <cstring>
 
@@ -10,7 +10,7 @@
 namespace counterbeam::cuda {
 namespace {
 
-constexpr int kLogitRows = 512;  // at once
+constexpr int kLogitRows = 512;  // rows of logits at once
 
 DeviceJob device_job(const HeadJob& job, int first_row, int first_job) {
   DeviceJob on_device{};
@@ -51,7 +51,7 @@ std::vector<HeadResult> CudaOps::head(Matrix x, const PackedMatrix& weight,
                                       std::span<const HeadJob> jobs) {
   steps_.end();
   std::vector<HeadResult> results(jobs.size());
-  // Jobs belong together from one that follows nobody to the next, and their rows rise.
+  // A job and the jobs that follow it stay in one launch. Rows of jobs ascend.
   int first = 0;
   for (int j = 1; j <= static_cast<int>(jobs.size()); ++j) {
     if (j < static_cast<int>(jobs.size()) &&
@@ -102,7 +102,7 @@ void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatr
     jobs_there_ = PinnedMemory(jobs_.bytes());
     results_ = PinnedMemory(std::max<std::size_t>(result_bytes, 1 << 20));
   }
-  // The layers still compute: what the head needs beside them is there when they are done.
+  // The layers are still computing: jobs are copied on another stream meanwhile.
   std::memcpy(jobs_there_.data(), on_device.data(), job_bytes);
   if (mix_bytes > 0) std::memcpy(jobs_there_.data() + job_bytes, mixes.data(), mix_bytes);
   check(cudaMemcpyAsync(jobs_.data(), jobs_there_.data(), job_bytes + mix_bytes,

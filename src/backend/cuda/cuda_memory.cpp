@@ -10,12 +10,12 @@
 namespace counterbeam::cuda {
 namespace {
 
-// Left free beside the cache: activations of a large step, logits, workspace.
+// Memory left free beside the cache: activations of a large step, logits, workspace.
 constexpr std::int64_t kReserve = std::int64_t{3} << 30;
 
 }  // namespace
 
-// Copies, bytes read and bytes written.
+// Measured by copies on the device; bytes read and bytes written both count.
 double CudaOps::memory_bandwidth() {
   constexpr std::size_t kBytes = std::size_t{1} << 30;
   const DeviceMemory from(kBytes, "measuring"), to(kBytes, "measuring");
@@ -77,8 +77,8 @@ std::unique_ptr<PackedMatrix> CudaOps::pack_random(int out, int in, float scale,
   return packed;
 }
 
-// In the order of the stream: it waits for no other, and a plain copy may still be on its way when
-// the call that asked for it has returned.
+// Ordered on the stream. A plain cudaMemcpy would not do: the stream does not wait for it, and it
+// may still be running when the call returns.
 void CudaOps::send(const DeviceMemory& to, std::span<const float> values) {
   check(cudaMemcpyAsync(to.data(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice,
                         steps_.uploads()),
@@ -106,7 +106,7 @@ std::unique_ptr<KvStore> CudaOps::make_kv_store(const KvShape& shape, int pages)
   return store;
 }
 
-// Copies wait for the step that needs them, so that all of them are one launch.
+// Copies are collected until the next step needs them, so that they are one launch.
 void CudaOps::copy_page(KvStore& store, PageId from, PageId to, int tokens) {
   const int source = static_cast<int>(from), target = static_cast<int>(to);
   if (copied_pages_.keys != view_of(store).keys || !page_copies_.takes(source, target))

@@ -9,7 +9,7 @@
 namespace counterbeam::cuda {
 namespace {
 
-constexpr int kContextStep = 256;  // contexts are rounded up to
+constexpr int kContextStep = 256;  // contexts are rounded up to multiples of this
 
 int row_bucket(int rows) {
   for (const int bucket : {1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256, 384}) {
@@ -18,7 +18,7 @@ int row_bucket(int rows) {
   return kGraphRows;
 }
 
-// Throws an Error that says why there is none.
+// The properties of device 0. Throws an Error that says why if it cannot be used.
 cudaDeviceProp usable_device() {
   if (const std::string why = why_no_cuda(); !why.empty()) failed("{}", why);
   cudaDeviceProp properties{};
@@ -83,8 +83,8 @@ Matrix CudaOps::matrix(int rows, int width) {
   return {steps_.guarded([&] { return arena_.take(bytes); }), rows, width, stride};
 }
 
-// Shared by the operations of a step, which run one after the other. It has an arena of its own:
-// a replay does not ask for it, and matrices must have the same addresses all the same.
+// Shared by the operations of a step, since they run one after the other. It has an arena of its
+// own because a replay does not allocate it, and must still give matrices the same addresses.
 void* CudaOps::shared_workspace(std::size_t bytes) {
   if (bytes > step_workspace_bytes_) {
     step_workspace_ = workspaces_.take(bytes);
@@ -159,7 +159,7 @@ void CudaOps::split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector&
   });
 }
 
-// A model has one rope or two; their frequencies are sent once.
+// A model has one or two ropes; their frequencies are uploaded once.
 DeviceRope CudaOps::device_rope(const Rope& rope) {
   auto found = std::find_if(ropes_.begin(), ropes_.end(),
                             [&](const auto& r) { return r.first == rope.inverse_frequency; });

@@ -93,10 +93,10 @@ class CudaOps : public Ops {
 
   const cudaDeviceProp properties_;
   StepGraphs steps_;
-  cudaStream_t beside_ = nullptr;  // copies while the step computes
+  cudaStream_t beside_ = nullptr;  // for copies while the step computes
   ProductDevice products_;
   DeviceMemory partial_sums_, flags_, workspace_, logits_, jobs_;
-  PinnedMemory jobs_there_, results_;  // the device writes results there
+  PinnedMemory jobs_there_, results_;  // the device writes results to pinned memory directly
   WeightUpload weight_upload_;
   BatchUpload upload_;
   Arena arena_, workspaces_;
@@ -106,8 +106,8 @@ class CudaOps : public Ops {
 
   StepKind kind_;
   DeviceBatch batch_;
-  bool busy_ = false;                    // something may still be under way
-  CopyList page_copies_, state_copies_;  // asked for, not launched yet
+  bool busy_ = false;                    // the device may still use pinned memory
+  CopyList page_copies_, state_copies_;  // collected, not launched yet
   KvView copied_pages_{};
   StateView copied_states_{};
 };

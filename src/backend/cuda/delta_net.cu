@@ -1,6 +1,6 @@
-// The gated delta rule: heads of the published models go to delta_strips, any other shape to the
-// plain kernel below (the same recurrence; the state stays in memory, a thread walks a column).
-// Which of the two is taken depends on shapes alone, so a model always gets the same bits.
+// The gated delta rule: heads of 128 x 128, as published models have, use delta_strips.cu; any
+// other shape uses the plain kernel below (the same recurrence, with the state in memory and a
+// thread per column). The choice depends on shapes alone, so a model always gets the same bits.
 #include <cstdint>
 
 #include "backend/cuda/delta_net.cuh"
@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kThreads = 128;
 
-// The unit query (times key_dim^-1/2) and key of one token, by one warp; returns their product.
+// The unit query (times key_dim^-1/2) and unit key of one token, by one warp; returns their dot
+// product.
 __device__ float unit_keys(float* q_out, float* k_out, const Bf16* q, const Bf16* k, int key_dim) {
   const int lane = threadIdx.x % 32;
   float qq = 0, kk = 0, qk = 0;
@@ -88,7 +89,7 @@ bool aligned(const void* data, int stride, int elements) {
          stride % elements == 0;
 }
 
-// Returns whether the outputs are normalised.
+// Returns whether it applied the norm.
 bool walk(cudaStream_t stream, Matrix out, const DeltaInputs& in, const DeltaNorm& norm,
           const StateView& states, int layer, const DeviceBatch& batch) {
   const StateShape& shape = states.shape;

@@ -1,4 +1,4 @@
-// What the two kernels of the gated delta rule share: their arguments and a token's two gates.
+// Shared by the two kernels of the gated delta rule: their arguments and a token's two gates.
 #pragma once
 
 #include "backend/cuda/kernels.h"
@@ -6,9 +6,9 @@
 
 namespace counterbeam::cuda {
 
-// Of every head of the outputs, as in gated_norm.
+// The gated_norm of the outputs, per head.
 struct DeltaNorm {
-  const float* weight;  // null: none is asked for
+  const float* weight;  // null: no norm
   const Bf16* gate;
   int gate_stride;
   float eps;
@@ -29,8 +29,8 @@ struct DeltaArguments {
   DeltaNorm norm;
 };
 
-// For key_dim and value_dim 128, rows of qkv 8-byte aligned; with a norm, those of its gate and out
-// 16-byte aligned. Returns whether the outputs are normalised.
+// REQUIRES key_dim and value_dim 128, rows of qkv 8-byte aligned and, with a norm, rows of its gate
+// and of out 16-byte aligned. Returns whether it applied the norm.
 bool delta_strips(cudaStream_t stream, const DeltaArguments& arguments, int segments, int longest);
 
 #ifdef __CUDACC__
@@ -45,7 +45,7 @@ __device__ __forceinline__ float delta_beta(float b) {
   return 1.0f / (1.0f + expf(-b));
 }
 
-// N neighbours that are loaded and stored at once.
+// N adjacent elements, loaded and stored at once.
 template <typename T, int N>
 struct alignas(sizeof(T) * N) Pack {
   T at[N];

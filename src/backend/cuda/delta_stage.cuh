@@ -1,5 +1,5 @@
-// How the tokens of a segment reach the thread block that walks them. Tokens come in stages of one
-// per warp; a warp's token is copied into shared memory two stages ahead and made ready one ahead.
+// The pipeline that brings the tokens of a segment to their thread block. A stage is one token per
+// warp; a warp copies its token into shared memory two stages ahead and prepares it one ahead.
 #pragma once
 
 #include "backend/cuda/delta_net.cuh"
@@ -10,14 +10,14 @@ namespace counterbeam::cuda {
 constexpr int kKeyDim = 128, kValueDim = 128;
 constexpr int kDeltaWarps = 8;
 
-// A token as it lies in memory: its head's query and key, the block's values, its head's gate.
+// A token as loaded: its head's query and key, the block's values, its head's gate.
 template <int kColumns>
 struct DeltaToken {
   Pack<Bf16, 4> q[32], k[32], z[32];
   Bf16 v[32 * kColumns];
 };
 
-// Of the tokens of a stage: unit keys and queries, {decay, beta, k q}.
+// The prepared tokens of a stage: keys and queries of unit length, gates {decay, beta, k q}.
 struct DeltaStage {
   float4 k[kDeltaWarps][32];
   float4 q[kDeltaWarps][32];
@@ -28,7 +28,7 @@ template <int kColumns>
 struct DeltaShared {
   DeltaStage stages[2];
   DeltaToken<kColumns> tokens[3][kDeltaWarps];
-  // Of whole heads, not normalised yet; what lanes without an output write lies behind it.
+  // Outputs of whole heads before the norm; lanes without an output write to the second half.
   Bf16 out[2][kDeltaWarps][2 * kValueDim];
   float weight[kValueDim];
 };
@@ -40,13 +40,13 @@ __device__ __forceinline__ void copy_later(void* to, const void* from) {
       "l"(from), "n"(kBytes)
       : "memory");
 }
-// The warp's copies are there for all its lanes.
+// Waits until the warp's copies are visible to all its lanes.
 __device__ __forceinline__ void wait_for_copies() {
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncwarp();
 }
 
-// The raw bits: a register each, so that nobody waits for them before they are needed.
+// The raw bits, one register each, so that the loads are not waited for before they are needed.
 struct DeltaGateBits {
   unsigned beta, decay;
 };
@@ -54,7 +54,7 @@ __device__ __forceinline__ float from_bits(unsigned bits) {
   return __uint_as_float(bits << 16);
 }
 
-// `q` is where the head's queries of the row lie, `v` the block's values, `z` the head's gate.
+// `q` points to the head's query of the row, `v` to the block's values, `z` to the head's gate.
 template <int kColumns, bool kNormed>
 __device__ __forceinline__ void fetch_token(DeltaToken<kColumns>& token, const Bf16* q,
                                             const Bf16* v, const Bf16* z, int key_heads, int lane) {

@@ -1,12 +1,12 @@
 // The gated delta rule for heads of 128 keys and values:
 //   S <- e^g S;  m = S^T k;  delta = beta (v - m);  S <- S + k delta^T;  o = S^T q
-// A thread block owns all or some columns of the state of one (segment, value head): it reads them
-// once into registers, walks the segment's rows in order and writes them back once. The last line
-// is taken as o = e^g S^T q + (k q) delta with S of before, so that one pass over S makes both
-// sums. A block that owns a whole head can normalise and gate its outputs too.
+// A thread block owns all or some columns of the state of one (segment, value head): it loads them
+// into registers once, walks the segment's rows in order and writes them back once. With S of
+// before the token, o = e^g S^T q + (k q) delta, so that one pass over S computes both sums. A
+// block that owns a whole head also applies the norm and the gate.
 //
-// Every sum has one order, whatever the columns per lane, the rows per launch or the other blocks:
-// a row's bits depend on its own sequence alone.
+// Row invariance: every sum has one fixed order, independent of the columns per lane, the rows per
+// launch and the other blocks.
 #include "backend/cuda/delta_stage.cuh"
 
 namespace counterbeam::cuda {
@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kThreads = kDeltaWarps * 32;
 constexpr int kProcessors = 132;      // of an H200
-constexpr int kSteps = kKeyDim / 32;  // a lane keeps 4 rows of every 32
+constexpr int kSteps = kKeyDim / 32;  // a lane holds 4 rows of every 32
 
 // A lane's part of the state: kColumns columns of rows 32 * step + 4 * group + j. Eight groups of
 // four lanes make a warp.
@@ -32,7 +32,8 @@ __device__ __forceinline__ void for_each_row(const F& f) {
   }
 }
 
-// Adds what the lanes have whose numbers differ in `bit`, half of `kCount` values on either side.
+// One step of a butterfly reduction: lanes that differ in `bit` exchange and add half of their
+// `kCount` values each.
 template <int kCount>
 __device__ __forceinline__ void halve(float* value, int bit, int lane) {
   const bool upper = lane & bit;
@@ -48,8 +49,8 @@ __device__ __forceinline__ void halve<1>(float* value, int bit, int) {
   *value += __shfl_xor_sync(~0u, *value, bit);
 }
 
-// The total of one of 2 * kColumns values over the eight groups: lanes 0 to 15 get a read, the
-// others a sum, of column own_column().
+// Reduces 2 * kColumns values over the eight groups: lanes 0 to 15 get a read, the others a sum,
+// each of column own_column().
 template <int kColumns>
 __device__ __forceinline__ float total_of_groups(float* value, int lane) {
   halve<2 * kColumns>(value, 16, lane);
@@ -61,13 +62,13 @@ template <int kColumns>
 __device__ __forceinline__ int own_column(int lane) {
   return kColumns == 4 ? lane / 4 % 4 / 2 * 2 + lane / 4 % 2 : kColumns == 2 ? lane / 8 % 2 : 0;
 }
-// The lane below 16, of those with the same columns, that has the total of column c.
+// The lane below 16 with the same columns that holds the total of column c.
 template <int kColumns>
 __device__ __forceinline__ int lane_of(int c, int lane) {
   return lane % 4 + (kColumns == 4 ? 4 * c : 8 * c);
 }
 
-// Of a token, the rows of a lane's group.
+// The rows of a token's key and query that belong to a lane's group.
 struct Keys {
   float k[kSteps][4], q[kSteps][4];
 };
@@ -82,8 +83,8 @@ __device__ __forceinline__ Keys load_keys(const DeltaStage& stage, int token, in
   return keys;
 }
 
-// One token on a lane's strip. `gates` is {decay, beta, k q}, `v` the value of its own column, for
-// which it returns the output (lanes from 16 on).
+// Applies one token to a lane's strip. `gates` is {decay, beta, k q}, `v` the value of the lane's
+// own column; lanes from 16 on return the output of that column.
 template <int kColumns>
 __device__ __forceinline__ float walk(Strip<kColumns>& strip, const Keys& keys, float4 gates,
                                       float v, int lane) {
@@ -128,7 +129,7 @@ __device__ __forceinline__ float walk(Strip<kColumns>& strip, const Keys& keys, 
   return fmaf(gates.z, of_own, total * decay);
 }
 
-// Norm and gate of a token's head by half a warp (the other half does the same).
+// Norm and gate of a token's head by half a warp (the other half repeats it).
 __device__ __forceinline__ void finish(const DeltaNorm& norm, const Bf16* head, const Bf16* z,
                                        const float* weight, int lane, Bf16* out) {
   const int at = lane % 16 * 8;
@@ -142,7 +143,7 @@ __device__ __forceinline__ void finish(const DeltaNorm& norm, const Bf16* head, 
 }
 
 // Grid: [strips of 32 * kColumns columns, value heads, segments]. The state and the batch are read
-// while the kernels before still run.
+// while preceding kernels still run.
 template <int kColumns, bool kNormed, int kBlocks>
 __global__ void __launch_bounds__(kThreads, kBlocks) walk_segments(const DeltaArguments a) {
   static_assert(!kNormed || 32 * kColumns == kValueDim);
@@ -155,7 +156,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) walk_segments(const DeltaAr
   const int own = own_column<kColumns>(lane);
   const DeviceSegment segment = a.segments[blockIdx.z];
   if (segment.rows == 0) {
-    wait_for_predecessor();  // who comes next relies on it
+    wait_for_predecessor();  // keeps kernels in order, which the successor relies on
     return;
   }
   float* state = a.memory + std::size_t(segment.state) * a.slot_floats +
@@ -214,7 +215,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) walk_segments(const DeltaAr
                        : out_row(first) + column + own;
     const int out_stride = kNormed ? 2 * kValueDim : a.out_stride;
     int token = 0;
-    // Warps see to their own tokens one after the other, while the others walk.
+    // Each warp prepares its own token in turn while the other warps keep computing.
 #pragma unroll 1
     for (int part = 0; part < 2; ++part) {
       const int end = part == 0 ? min(warp, tokens) : tokens;
@@ -223,7 +224,7 @@ __global__ void __launch_bounds__(kThreads, kBlocks) walk_segments(const DeltaAr
         const Keys keys = load_keys(ready, token, lane / 4);
         const Bf16 result =
             __float2bfloat16_rn(walk(strip, keys, ready.gates[token], __bfloat162float(*v), lane));
-        if (kNormed || lane >= 16) *to = result;  // lanes that have the same total write the same
+        if (kNormed || lane >= 16) *to = result;  // lanes with the same total write the same value
       }
       if (part == 1) break;
       if (stage > 0) finish_own(stage - 1);
@@ -243,8 +244,8 @@ __global__ void __launch_bounds__(kThreads, kBlocks) walk_segments(const DeltaAr
   finish_own(stages - 1);
 }
 
-// Few tokens move memory, in whole heads. More of them compute: the narrowest strips that leave
-// every block a multiprocessor of its own, else whole heads.
+// Few tokens are bound by memory: whole heads. More tokens are bound by arithmetic: the narrowest
+// strips for which every block has a multiprocessor of its own, otherwise whole heads.
 int columns_per_lane(int heads, int longest) {
   if (longest <= kDeltaWarps) return 4;
   for (const int columns : {1, 2}) {
@@ -255,8 +256,8 @@ int columns_per_lane(int heads, int longest) {
 
 template <int kColumns, bool kNormed, int kBlocks>
 void run(cudaStream_t stream, const DeltaArguments& a, dim3 grid, bool alone) {
-  // More shared memory than is used keeps a multiprocessor to one block, where a launch that begins
-  // early would crowd them onto those that are free first.
+  // Reserves more shared memory than is used, which limits a multiprocessor to one block: otherwise
+  // a launch that starts early would pile its blocks onto the first free multiprocessors.
   constexpr int kAlone = 120 << 10;
   const auto kernel = walk_segments<kColumns, kNormed, kBlocks>;
   check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kAlone),

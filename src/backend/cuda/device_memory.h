@@ -1,4 +1,4 @@
-// Memory on the device, and pinned memory that copies to it come from.
+// Memory on the device, and pinned host memory to copy from.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -19,7 +19,7 @@ class DeviceMemory {
     return static_cast<T*>(data_.get());
   }
   std::size_t bytes() const { return bytes_; }
-  // At least `bytes`; what was there is lost. REQUIRES nothing on the device to use it any more.
+  // Grows to at least `bytes`; growing loses the contents. REQUIRES the device to be done with it.
   void want(std::size_t bytes, const char* what);
 
  private:
@@ -45,8 +45,8 @@ class PinnedMemory {
   std::size_t bytes_ = 0;
 };
 
-// Hands out memory from the front of large pieces and forgets everything at once. The pieces stay,
-// so the same requests in the same order give the same addresses: graphs rely on it.
+// A bump allocator over large pieces, freed as a whole by forget(). The pieces are kept, so the
+// same requests in the same order give the same addresses: CUDA graphs rely on it.
 class Arena {
  public:
   void* take(std::size_t bytes);

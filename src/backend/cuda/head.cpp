@@ -1,13 +1,13 @@
-// The head on the device: what each job wants of the logits of its rows, as backend/draw.cpp has it
-// (log-probabilities, temperature, top-k, top-p, mixtures, one draw by the inverse of the
-// cumulative distribution). Only results leave the device.
+// The head jobs on the device, by the rules of backend/draw.h: log-probabilities, temperature,
+// filters, mixtures, and one draw by inverting the cumulative distribution. Only results leave the
+// device. The stages are described in head_parts.cuh.
 #include "backend/cuda/head_parts.cuh"
 #include "base/error.h"
 
 namespace counterbeam::cuda {
 namespace {
 
-// Hands out aligned parts of the workspace; with no workspace, only counts.
+// Allocates aligned parts of the workspace; without a workspace it only counts bytes.
 class Parts {
  public:
   explicit Parts(void* workspace) : base_(static_cast<char*>(workspace)) {}

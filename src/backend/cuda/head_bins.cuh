@@ -1,6 +1,6 @@
-// Bins that a cluster of thread blocks counts scores into, each in its own shared memory. Masses
-// are integers (2^42 for the likeliest score), so that the order of additions does not matter; they
-// are added in three words of 14 bits, which shared memory takes without waiting.
+// A histogram of scores by a cluster of thread blocks, each block with bins in its own shared
+// memory. Masses are integers (2^42 for the most likely score), so the order of additions does not
+// matter; they are added as three words of 14 bits, for which shared memory has native atomics.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -45,7 +45,7 @@ class Bins {
     }
   }
 
-  // Every block gets the sums of the whole cluster. Each makes those of its share of the bins.
+  // Gives every block the sums of the whole cluster; each block adds up its share of the bins.
   __device__ void share_out(int part) {
     const auto cluster = groups::this_cluster();
     constexpr int kShare = kBins / kParts;
@@ -69,8 +69,8 @@ class Bins {
     cluster.sync();
   }
 
-  // After share_out(): the bin, from the likeliest down, in which the goal is reached; the mass of
-  // all bins.
+  // REQUIRES share_out(). The bin, from the most likely down, in which the goal is reached, and the
+  // mass of all bins.
   __device__ Choice choose(bool by_mass, std::uint64_t goal, FilterBlock& block,
                            std::uint64_t& all_mass) {
     constexpr int kEach = kBins / FilterBlock::kThreads;
@@ -97,7 +97,7 @@ class Bins {
   }
 
  private:
-  static constexpr int kWords = 4;  // count, three of the mass
+  static constexpr int kWords = 4;  // one of the count, three of the mass
   unsigned words_[kWords][kBins];   // of this block
   std::uint64_t sums_[kWords][kBins / kParts];
   unsigned counts_[kBins];  // of the cluster

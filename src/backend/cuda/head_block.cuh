@@ -1,5 +1,5 @@
 // Reductions and scans over a thread block of kWarps warps, in one fixed order. Every thread of the
-// block takes part; the scratch is shared memory, free again when a call returns.
+// block must call them; the scratch in shared memory may be reused when a call returns.
 #pragma once
 
 #include "backend/cuda/head_parts.cuh"

@@ -1,8 +1,8 @@
-// Middle stage of the head, for jobs with top-k or top-p: finds the cut through the ranking by
-// (score, then rising id), exactly and without sorting the vocabulary, and sums the tiles up again
-// over what is left. A cluster of thread blocks shares a job. It counts scores into bins and
-// follows the bin in which the goal is reached, first by the score's place in its range, then digit
-// by digit of its rank; as soon as a bin holds few enough, they are put in order.
+// Middle stage of the head, for jobs with filters (top-k, top-p): finds the exact cut through the
+// ranking by (score, then ascending id) without sorting the vocabulary, and summarises the tiles
+// again over the kept ids. A cluster of thread blocks takes a job. It builds a histogram of the
+// scores and descends into the bin in which the goal is reached: first by score, then digit by
+// digit of the rank (radix select); as soon as a bin holds few enough ids, they are sorted.
 #include "backend/cuda/head_bins.cuh"
 
 namespace counterbeam::cuda {
@@ -10,15 +10,14 @@ namespace {
 
 constexpr int kThreads = FilterBlock::kThreads;
 constexpr int kWarps = kThreads / 32;
-constexpr int kFew = kThreads;  // a thread each
-// Ids are looked at a little at a time: long code takes longer to fetch than more loads in flight
-// would save.
+constexpr int kFew = kThreads;  // one per thread
+// Few loads per iteration: fetching longer code costs more than more loads in flight would save.
 constexpr int kLoads = 2, kUnit = kLoads * 128;
 
 struct Shared {
   Bins bins;
   float tops[kMaxTiles];
-  std::uint64_t list[kFew], masses[kFew];  // of a bin with few scores: ranks; in order, masses
+  std::uint64_t list[kFew], masses[kFew];  // of a bin with few scores: ranks, sorted masses
   unsigned listed;
   int place;
   std::uint64_t kept, prefix;
@@ -26,7 +25,7 @@ struct Shared {
   FilterBlock block;
 };
 
-// A job's scores, of which those below `bound` are not worth looking at.
+// A job's scores; those below `bound` cannot be kept and are skipped.
 struct Search {
   const float* scores;
   int limit, tiles, part;
@@ -34,7 +33,7 @@ struct Search {
   __device__ Cut whole() const { return {top, bound, scale, -1, kRankBits, 0}; }
 };
 
-// The shortest beginning of the ranking that holds so many ids, or so much mass.
+// The goal: the shortest prefix of the ranking that holds this many ids, or this much mass.
 struct Goal {
   bool by_mass;
   std::uint64_t amount;
@@ -55,13 +54,13 @@ __device__ __forceinline__ void for_each_candidate(const Search& s, const Shared
   }
 }
 
-// Whether a score is in the bin that `cut` has come to.
+// Whether a score is in the bin that `cut` has descended to.
 __device__ __forceinline__ bool follows(const Cut& cut, float score, int id) {
   if (bin_of(score, cut.top, cut.scale, kBins) != cut.bin) return false;
   return cut.shift == kRankBits || rank_of(score, id) >> cut.shift == cut.prefix;
 }
 
-// Counts what follows `cut` so far by the next digit.
+// Counts the scores in the bin of `cut` by their next digit.
 __device__ __noinline__ void count_digit(const Search& s, const Cut& cut, bool weigh,
                                          Shared& shared) {
   if (threadIdx.x == 0) shared.listed = 0;
@@ -83,8 +82,8 @@ __device__ __noinline__ void count_digit(const Search& s, const Cut& cut, bool w
   shared.bins.share_out(s.part);
 }
 
-// Puts the few scores that follow `cut` in order and ends it at the one that reaches `goal`.
-// Returns the mass of those kept among them.
+// Sorts the few scores in the bin of `cut` and ends it at the one that reaches `goal`. Returns the
+// mass of the kept ones among them.
 __device__ __noinline__ std::uint64_t end_among_few(const Search& s, Cut& cut, const Goal& goal,
                                                     int count, Shared& shared) {
   const auto cluster = groups::this_cluster();
@@ -120,7 +119,7 @@ __device__ __noinline__ std::uint64_t end_among_few(const Search& s, Cut& cut, c
   return shared.kept;
 }
 
-// The cut that reaches `goal`; `mass` is that of what it keeps.
+// The cut that reaches `goal`; `mass` becomes the mass it keeps.
 __device__ __noinline__ Cut select(const Search& s, Goal goal, bool weigh, Shared& shared,
                                    std::uint64_t& mass) {
   Cut cut = s.whole();
@@ -151,8 +150,8 @@ __device__ __noinline__ Cut select(const Search& s, Goal goal, bool weigh, Share
   }
 }
 
-// A score that everything kept reaches. Top-k: as many tiles as are to be kept reach it. Top-p: the
-// rest, all of it together, has less mass than may be left out.
+// A lower bound on all kept scores. Top-k: at least k tiles have a score that reaches it. Top-p:
+// all scores below it together have less mass than may be dropped.
 __device__ float lower_bound(const DeviceJob& job, const Search& s, double total, bool by_count,
                              Shared& shared) {
   if (!by_count) {
@@ -186,11 +185,11 @@ __device__ Cut make_cut(const DeviceJob& job, Search& s, double total, bool by_c
   if (!by_mass) return cut;
   const auto wanted = std::uint64_t(ceil(double(job.top_p) * double(mass)));
   const Cut nucleus = select(s, {true, wanted > 0 ? wanted : 1}, true, shared, mass);
-  // Where rounding leaves the mass out of reach, top-p takes nothing away.
+  // If rounding makes the mass unreachable, top-p drops nothing.
   return nucleus.bin < 0 ? cut : nucleus;
 }
 
-// The scores of a job as its tiles have them; returns the sum over all tiles at its temperature.
+// Sets up the search from a job's tiles; returns their total at its temperature.
 __device__ double begin(Search& s, const TileSum* sums, const DeviceJob& job, Shared& shared) {
   for (int i = threadIdx.x; i < s.tiles; i += kThreads) {
     shared.tops[i] = sums[i].top;
@@ -206,7 +205,7 @@ __device__ double begin(Search& s, const TileSum* sums, const DeviceJob& job, Sh
   return shared.block.sum(total);
 }
 
-// The sum of tile `i` over what `cut` keeps, by one warp.
+// By one warp: the sum of tile `i` over the ids that `cut` keeps.
 __device__ void sum_up_again(const Search& s, const Cut& cut, TileSum& sum, int i,
                              const Shared& shared) {
   const float top = shared.tops[i];

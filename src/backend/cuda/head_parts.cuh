@@ -1,7 +1,7 @@
-// What the stages of the head share. The vocabulary is cut into tiles of 1,024 ids; a tile is
-// summed up as its largest score and the sum of exponentials below it, in float32 and one fixed
-// order, and tiles are put together in double, in a fixed order again. A job meets no other job's
-// numbers.
+// Shared by the stages of the head. The vocabulary is split into tiles of 1,024 ids. A tile is
+// summarised by its largest score and the sum of exponentials relative to it, in float32 and one
+// fixed order; tiles are combined in double, also in a fixed order. Jobs are independent of each
+// other.
 //
 //   summarise: per (job, tile), one read of the logits     -> own, drawn
 //   filter:    top-k and top-p, as a cut through the ranking -> cuts, drawn
@@ -23,8 +23,8 @@ struct TileSum {
   float sum;  // of exp((score - top) / temperature); NaN where a logit is not finite
 };
 
-// Which ids a filter leaves, as a place in the ranking by (score, then rising id): those in a
-// higher bin of the scores from `bound` to `top`, and of the same bin those not below `prefix`.
+// Which ids a filter keeps, as a cut through the ranking by (score, then ascending id): those in a
+// higher bin of the scores from `bound` to `top`, and in the same bin those not below `prefix`.
 struct Cut {
   float top, bound, scale;
   int bin;  // -1: all are kept
@@ -40,11 +40,11 @@ struct HeadArguments {
   const DeviceMix* mixes;
   DeviceResult* results;
   TileSum* own;       // [jobs][tiles], of the job's row at temperature 1
-  TileSum* drawn;     // [jobs][tiles], of what is drawn from
-  TileSum* row_sums;  // [rows][tiles], where jobs mix rows
+  TileSum* drawn;     // [jobs][tiles], of the scores that are drawn from
+  TileSum* row_sums;  // [rows][tiles], if jobs mix rows
   double* totals;     // [rows], the log of the sum of exponentials; NaN: not finite
-  float* mixed;       // [jobs][tiles * kTile], where jobs mix rows: -inf is never drawn
-  Cut* cuts;          // [jobs], where jobs filter
+  float* mixed;       // [jobs][tiles * kTile], if jobs mix rows: -inf is never drawn
+  Cut* cuts;          // [jobs], if jobs filter
 };
 
 void head_summarise(cudaStream_t stream, const HeadArguments& arguments, bool mixed);
@@ -75,19 +75,19 @@ __device__ __forceinline__ const float* row_logits(const HeadArguments& a, int r
   return a.logits + std::ptrdiff_t(row) * a.stride;
 }
 
-// What job `index` draws by; ids from drawable() on are not to be looked at.
+// The scores that job `index` draws from; ids from drawable() on must not be read.
 __device__ __forceinline__ const float* scores_of(const HeadArguments& a, const DeviceJob& job,
                                                   int index) {
   return job.mixes > 0 ? a.mixed + std::size_t(index) * std::size_t(a.tiles) * kTile
                        : row_logits(a, job.row);
 }
 
-// 1 / temperature; finite, so that nothing times it is nothing.
+// 1 / temperature, bounded so that 0 times it is 0.
 __device__ __forceinline__ float inverse_temperature(const DeviceJob& job) {
   return job.temperature > 0 ? fminf(1.0f / job.temperature, 3e38f) : 1.0f;
 }
 
-// kCount * 128 neighbouring ids in the registers of a warp: id first + 128 * part + 4 * lane + j;
+// kCount * 128 adjacent ids in the registers of a warp: id first + 128 * part + 4 * lane + j;
 // kNever from `limit` on.
 template <int kCount>
 struct Ids {
@@ -156,7 +156,7 @@ __device__ __forceinline__ float tile_mass(const Tile& tile, float top, float in
   return warp_all(sum, [](float a, float b) { return a + b; });
 }
 
-// By one warp: the log of the sum of exponentials at temperature 1; NaN where a tile is not finite.
+// By one warp: the log of the sum of exponentials at temperature 1; NaN if a tile is not finite.
 __device__ __forceinline__ double log_sum_exp(const TileSum* sums, int tiles) {
   const int lane = threadIdx.x % 32;
   float top = kNever;
@@ -169,7 +169,7 @@ __device__ __forceinline__ double log_sum_exp(const TileSum* sums, int tiles) {
   return double(top) + log(total);
 }
 
-// A score's place in its range; higher is likelier. Monotone, since rounding is.
+// The bin of a score in its range; higher is more likely. Monotone, since rounding is.
 __device__ __forceinline__ int bin_of(float score, float top, float scale, int bins) {
   return bins - 1 - min(bins - 1, __float2int_rz((top - score) * scale));
 }
@@ -177,7 +177,7 @@ __device__ __forceinline__ int bin_of(float score, float top, float scale, int b
 constexpr int kBins = 1024, kBinBits = 10;
 constexpr int kRankBits = 60;
 
-// Unlike for any two ids of a row, and ordered as the ranking is: higher is likelier.
+// A key that orders the ids of a row as the ranking does, without ties: higher is more likely.
 __device__ __forceinline__ std::uint64_t rank_of(float score, int id) {
   const unsigned bits = __float_as_uint(score + 0.0f);  // -0 is 0
   const unsigned ordered = bits >> 31 ? ~bits : bits | 0x80000000u;

@@ -1,6 +1,6 @@
 // Last stage of the head: a thread block per job finds the tile in which the job's uniform number
-// falls, then the token, and writes the result. A job that follows another makes that job's draw
-// once more, which costs less than waiting for it.
+// falls, then the token, and writes the result. A job that follows another repeats that job's draw,
+// which costs less than waiting for it.
 #include "backend/cuda/head_block.cuh"
 
 namespace counterbeam::cuda {
@@ -10,7 +10,7 @@ using PickBlock = Block<8>;
 
 constexpr int kThreads = PickBlock::kThreads;
 constexpr int kEach = kTile / kThreads;
-constexpr int kMostTiles = kMaxTiles / kThreads;  // of a thread
+constexpr int kMostTiles = kMaxTiles / kThreads;  // per thread
 
 struct Drawn {
   int token;
@@ -35,7 +35,7 @@ __device__ __forceinline__ float score_at(const Source& source, int id) {
   return id < source.limit ? source.scores[id] : kNever;
 }
 
-// Of the job's own row, at temperature 1; NaN where the row is not finite.
+// The log-sum-exp of the job's own row at temperature 1; NaN if the row is not finite.
 __device__ double own_total(const HeadArguments& a, int index, PickBlock& block) {
   const TileSum* sums = a.own + std::size_t(index) * a.tiles;
   float top = kNever;
@@ -53,7 +53,7 @@ __device__ bool mixes_are_finite(const HeadArguments& a, const DeviceJob& job) {
   return finite;
 }
 
-// Whether every row that job `index` looks at is finite.
+// Whether every row that job `index` uses is finite.
 __device__ bool is_finite(const HeadArguments& a, int index) {
   const DeviceJob& job = a.jobs[index];
   if (job.row < 0) return false;
@@ -63,7 +63,7 @@ __device__ bool is_finite(const HeadArguments& a, int index) {
   return !__syncthreads_or(bad) && mixes_are_finite(a, job);
 }
 
-// The lowest id among those of the largest score.
+// The lowest id with the largest score.
 __device__ int likeliest(const Source& source, float top, PickBlock& block) {
   int tile = source.tiles;
   for (int i = threadIdx.x; i < source.tiles; i += kThreads)
@@ -79,8 +79,8 @@ __device__ int likeliest(const Source& source, float top, PickBlock& block) {
   return id < source.limit ? id : 0;
 }
 
-// Where a number falls in the distribution over tiles: the tile, and how far into it in units of
-// its own sum.
+// Where a number falls in the distribution over tiles: the tile, and the position in it, in units
+// of the tile's own sum.
 struct Found {
   int tile;
   double into, total;
@@ -111,7 +111,7 @@ __device__ Found find_tile(const Source& source, const DeviceJob& job, float top
   int tile = source.tiles;
 #pragma unroll
   for (int t = 0; t < kMostTiles; ++t) {
-    // Rounding may leave the target beyond the last tile.
+    // Rounding may put the target beyond the last tile.
     const bool here = target < before + parts[t] || first + t == final_tile;
     if (tile == source.tiles && parts[t] > 0 && here) {
       tile = first + t;
@@ -180,7 +180,7 @@ __global__ void __launch_bounds__(kThreads) pick_tokens(const HeadArguments a) {
   if (job.row < 0) return;
   const double total = own_total(a, index, block);
   bool finite = !isnan(total) && mixes_are_finite(a, job);
-  int drawer = index;  // whose token this job speaks of
+  int drawer = index;  // the job whose token this job scores
   while (finite && a.jobs[drawer].follows >= 0 && a.jobs[drawer].follows < drawer) {
     drawer = a.jobs[drawer].follows;
     finite = is_finite(a, drawer);

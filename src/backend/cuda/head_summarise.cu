@@ -1,6 +1,6 @@
-// First stage of the head: every tile of a job's row is summed up by a warp, and so is the tile of
-// what the job draws from: the same scores at another temperature, fewer of them, or a mixture of
-// rows, which is written out here.
+// First stage of the head: a warp summarises each tile of a job's row, and the same tile of the
+// scores the job draws from: the same scores at another temperature, fewer of them, or a mixture of
+// rows, which is computed and stored here.
 #include "backend/cuda/head_parts.cuh"
 
 namespace counterbeam::cuda {
@@ -19,7 +19,7 @@ __device__ __forceinline__ void mask_from(Tile& tile, int first, int limit) {
   }
 }
 
-// Of a row's logits at temperature 1; the sum is NaN where one is not finite.
+// The summary of a row's logits at temperature 1; the sum is NaN if one is not finite.
 __device__ __forceinline__ TileSum sum_up(const Tile& tile, int first, int vocab) {
   bool bad = false;
   for_each_id(tile, first, vocab, [&](float x, int) { bad |= !isfinite(x); });
@@ -46,7 +46,7 @@ __global__ void __launch_bounds__(32) total_rows(const HeadArguments a) {
   if (threadIdx.x == 0) a.totals[blockIdx.x] = total;
 }
 
-// The least logit of `row` that is plausible: by one warp, from the largest of the drawable.
+// By one warp: the smallest plausible logit of `row`, from the largest that may be drawn.
 __device__ double plausible_floor(const HeadArguments& a, const DeviceJob& job) {
   const int lane = threadIdx.x % 32, limit = drawable(a, job), whole = limit / kTile;
   const TileSum* sums = a.row_sums + std::size_t(job.row) * a.tiles;
@@ -58,7 +58,7 @@ __device__ double plausible_floor(const HeadArguments& a, const DeviceJob& job) 
   return double(top) + log(double(job.plausibility));
 }
 
-// The mixture's scores in place of the tile of the job's own row, and written to `to`.
+// Replaces the tile of the job's own row by the mixture's scores, and writes them to `to`.
 __device__ __forceinline__ void mix(Tile& tile, const HeadArguments& a, const DeviceJob& job,
                                     int first, float* to) {
   const double floor = job.plausibility > 0 ? plausible_floor(a, job) : double(kNever);

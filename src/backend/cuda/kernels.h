@@ -1,9 +1,9 @@
-// The launches of the CUDA back end. Every function puts kernels on a stream and returns at once;
+// The kernel launches of the CUDA back end. Every function puts kernels on a stream and returns;
 // none allocates or synchronises, and none reads the batch on the host beyond the counts in
-// DeviceBatch, so that a step can be captured in a graph and replayed over other rows.
+// DeviceBatch, so that a step can be captured as a CUDA graph and replayed over other rows.
 //
 // Row invariance: what a kernel computes for a row depends on that row and its own sequence alone,
-// never on the number of rows, on padding, or on how the rows were cut into batches.
+// never on the number of rows, on padding, or on how rows were split into batches.
 //
 // Activations are bf16 matrices (Matrix with 2-byte elements) on the device, rows 16-byte aligned.
 #pragma once
@@ -17,9 +17,9 @@ namespace counterbeam::cuda {
 
 using Bf16 = __nv_bfloat16;
 
-// The rows of a step. The arrays stay at the same device addresses for the life of the back end;
-// the counts are those a step is launched with, rounded up to a bucket: rows from the real count on
-// are padding, with position -1, and kernels leave them alone (or write anything to their outputs).
+// The rows of a step. The arrays keep their device addresses from step to step. The counts are
+// rounded up to a bucket: rows beyond the real count are padding, with position -1, and kernels
+// skip them (or write anything to their outputs).
 struct DeviceSegment {
   int first_row, rows;  // rows 0: padding
   int position;         // of the first row
@@ -27,17 +27,17 @@ struct DeviceSegment {
   int state;
 };
 
-// Attention takes keys in tiles of 64 at fixed positions. Rows of sequences that share the pages of
-// a tile read it together.
+// Attention takes keys in tiles of 64 at fixed positions. Rows whose sequences share the pages of a
+// tile read it together (tile_sharing.h).
 constexpr int kTileKeys = 64;
 constexpr int kTilePages = kTileKeys / kPageTokens;
-constexpr int kTileReaders = 4;  // the beams of one survivor
+constexpr int kTileReaders = 4;  // as many as a search forks beams from one survivor by default
 
 struct alignas(16) SharedTile {
   int tile;
   int pages[kTilePages];  // 0 beyond the last
-  short stored;           // keys that are there, this step's included
-  signed char settled;    // whether they were all there before this step
+  short stored;           // keys stored so far, this step's included
+  signed char settled;    // whether all keys were stored before this step
   signed char readers;
   int row[kTileReaders];
   int position[kTileReaders];  // of the rows
@@ -53,8 +53,8 @@ struct DeviceBatch {
   int segment_count = 0;
   int longest_segment = 0;  // bound on DeviceSegment::rows
   int longest_context = 0;  // bound on position + rows of any segment
-  // Of segments with few rows, in memory for one per row and tile of the longest context; null: not
-  // made for this step.
+  // The tiles of segments with few rows, with room for one per row and tile of the longest context;
+  // null: not listed for this step.
   const SharedTile* tiles = nullptr;
   const int* tile_count = nullptr;  // on the device, since it differs from step to step
 };
@@ -109,20 +109,20 @@ void rope(cudaStream_t stream, Matrix x, int heads, const DeviceRope& rope,
           const DeviceBatch& batch);
 void store_kv(cudaStream_t stream, const KvView& kv, int layer, Matrix k, Matrix v,
               const DeviceBatch& batch);
-// The three above in one launch: q and k are rotated in place, k and v stored.
+// rope of q and of k, in place, and store_kv, in one launch.
 void rope_and_store(cudaStream_t stream, Matrix q, Matrix k, Matrix v, int heads,
                     const DeviceRope& rope, const KvView& kv, int layer, const DeviceBatch& batch);
-// `workspace`: attention_workspace() bytes, whose contents mean nothing between launches; enough
-// for any batch of no more rows and no longer a context. REQUIRES scale > 0, head_dim <= 256, and
-// the batch's arrays and the keys and values before DeviceSegment::position to be there when the
-// step's first kernel starts: they are read while the kernels before still run.
+// `workspace`: attention_workspace() bytes, enough for any batch with no more rows and no longer a
+// context; nothing is kept in it between launches. REQUIRES scale > 0, head_dim <= 256, and that
+// the batch's arrays and the keys and values before DeviceSegment::position are written before the
+// step's first kernel starts: they are read while preceding kernels still run.
 std::size_t attention_workspace(int rows, int heads, int head_dim, int longest_context);
 void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int layer, int heads,
                float scale, int window, const DeviceBatch& batch, void* workspace);
 
-// causal_conv.cu, delta_net.cu. `out` is none of the inputs; the states of the segments advance.
-// REQUIRES the batch's arrays and the states of this layer to be there when the step's first kernel
-// starts: they are read while the kernels before still run.
+// causal_conv.cu, delta_net.cu. `out` must not be an input; the states of the segments advance.
+// REQUIRES that the batch's arrays and this layer's states are written before the step's first
+// kernel starts: they are read while preceding kernels still run.
 void causal_conv(cudaStream_t stream, Matrix out, Matrix x, const float* weight,
                  const StateView& states, int layer, const DeviceBatch& batch);
 struct DeltaInputs {
@@ -132,12 +132,14 @@ struct DeltaInputs {
 };
 void delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, const StateView& states,
                int layer, const DeviceBatch& batch);
-// Then gated_norm of every head, in the same launch where a thread block has the whole head.
+// delta_net, then gated_norm of every head: in the same launch if a thread block computes a whole
+// head.
 void gated_delta_net(cudaStream_t stream, Matrix out, const DeltaInputs& in, Matrix gate,
                      const float* weight, float eps, const StateView& states, int layer,
                      const DeviceBatch& batch);
 
-// copies.cu. Copies of pages or states, none of which reads or writes what another one writes.
+// copies.cu. Copies of pages or states that may run in any order: none reads or writes what another
+// one writes.
 struct CopyList {
   static constexpr int kMost = 64;
   int count = 0;
@@ -159,7 +161,7 @@ void copy_states(cudaStream_t stream, const StateView& states, const CopyList& c
 // The first `tokens` of each page, of all layers.
 void copy_pages(cudaStream_t stream, const KvView& kv, const CopyList& copies);
 
-// head.cpp. Padding jobs get no result; a vocabulary of at most 2^20 ids.
+// head.cpp. Padding jobs get no result. REQUIRES a vocabulary of at most 2^20 ids.
 struct DeviceJob {
   int row;      // of the logits; -1: padding
   int given;    // >= 0: score this token
@@ -169,7 +171,7 @@ struct DeviceJob {
   int vocab_limit;       // > 0: only ids below are drawn
   int first_mix, mixes;  // of DeviceMix; 0 mixes: draw from `row`
   float plausibility;
-  double uniform;  // of the job's key, made on the host
+  double uniform;  // of the job's key, computed on the host
 };
 struct DeviceMix {
   int row;
@@ -180,14 +182,14 @@ struct DeviceResult {
   float logprob, drawn_logprob;
   int finite;
 };
-// What the jobs of a launch have in common, so that a graph captured for one kind serves it alone.
+// Which stages the jobs of a launch need.
 struct HeadKind {
   bool filtered = false;  // some job has top_k or top_p
   bool mixed = false;     // some job has mixes
 };
 std::size_t head_workspace(int rows, int jobs, int vocab, HeadKind kind);
-// `logits`: float32 [rows][stride]. Results of jobs that follow a job that is not finite are not
-// finite either.
+// `logits`: float32 [rows][stride]. If a job's result is not finite, neither are the results of the
+// jobs that follow it.
 void head_jobs(cudaStream_t stream, const float* logits, int rows, int stride, int vocab,
                const DeviceJob* jobs, int job_count, const DeviceMix* mixes, HeadKind kind,
                DeviceResult* results, void* workspace);

@@ -1,7 +1,7 @@
-// Where keys and values lie: pages of [head][32 tokens][head_dim]. For the widths that the tensor
-// cores take as they are, the 16-byte pieces of a token are permuted in memory (piece p of token t
-// at p ^ (t % 8)), so that a plain copy of a page's head lands in shared memory ready to be read
-// without bank conflicts. Whatever lies beyond the tokens of a sequence may be NaN.
+// The layout of keys and values: pages of [head][32 tokens][head_dim]. For head widths 64, 128 and
+// 256 the 16-byte pieces of a token are swizzled in memory (piece p of token t is at p ^ (t % 8)),
+// so that a bulk copy of a page's head can be read from shared memory without bank conflicts.
+// Memory beyond the tokens of a sequence may hold NaN.
 #pragma once
 
 #include "backend/cuda/barrier.cuh"
@@ -13,13 +13,13 @@ __host__ __device__ constexpr bool permuted(int head_dim) {
   return head_dim == 64 || head_dim == 128 || head_dim == 256;
 }
 
-// Of a column of a token in its page, in elements from the page's head.
+// The offset of a column of a token, in elements from the beginning of its page's head.
 __device__ __forceinline__ int page_index(int token, int column, int head_dim) {
   if (!permuted(head_dim)) return token * head_dim + column;
   return token * head_dim + (((column >> 3) ^ (token & 7)) << 3) + (column & 7);
 }
 
-// In bytes: piece `piece` of row `row` of a tile in shared memory whose rows have D columns.
+// The offset in bytes of a piece of a row of a tile in shared memory whose rows have D columns.
 template <int D>
 __device__ __forceinline__ int tile_offset(int row, int piece) {
   return row * D * 2 + ((piece ^ (row & 7)) << 4);

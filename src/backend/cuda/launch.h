@@ -1,13 +1,13 @@
-// How kernels are launched: each may begin while its predecessor ends (programmatic dependent
-// launch). A kernel calls wait_for_predecessor() before it touches anything but weights, and every
-// thread block calls let_successor_start() as early as it likes.
+// Kernel launches with programmatic dependent launch: a kernel may start while its predecessor
+// ends. A kernel calls wait_for_predecessor() before it touches anything that a kernel of the step
+// writes; every thread block calls let_successor_start() when the successor may be scheduled.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace counterbeam::cuda {
 
-// Throws Error where a call did not succeed.
+// Throws an Error if `status` is not success.
 void check(cudaError_t status, const char* what);
 
 #ifdef __CUDACC__
@@ -20,7 +20,7 @@ __device__ __forceinline__ void let_successor_start() {
   asm volatile("griddepcontrol.launch_dependents;");
 }
 
-// `cluster` thread blocks, side by side, form a cluster; 0: what the kernel says itself.
+// `cluster`: adjacent thread blocks that form a cluster; 0: as the kernel declares.
 template <typename... Parameters, typename... Arguments>
 void launch_clusters(cudaStream_t stream, const char* name, void (*kernel)(Parameters...),
                      unsigned cluster, dim3 grid, dim3 block, std::size_t shared_bytes,

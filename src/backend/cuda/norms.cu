@@ -1,5 +1,5 @@
-// Norms. Sums are taken in float32 in an order that depends on the width alone, whichever of the
-// kernels does it.
+// RMS norms. Sums are float32, in an order that depends on the width alone, whichever kernel
+// computes them.
 #include <cstdint>
 
 #include "backend/cuda/kernels.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// The sum over the lanes of a team of `kTeam` threads, known to all of them; `kTeams` to a block.
+// The sum over a team of `kTeam` threads, returned to all of them; `kTeams` teams per block.
 template <int kTeam, int kTeams>
 __device__ float team_sum(float x) {
   x = sum_of_lanes<(kTeam < 32 ? kTeam : 32)>(x);
@@ -27,7 +27,7 @@ __device__ float team_sum(float x) {
   return x;
 }
 
-// `whole`: all eight are there and 16-byte aligned; else `count` of them, the others 0.
+// `whole`: all eight exist and are 16-byte aligned; otherwise `count` exist, the others become 0.
 __device__ __forceinline__ Octet load_weights(const float* from, int count, bool whole) {
   Octet octet;
   if (whole) {
@@ -43,9 +43,9 @@ __device__ __forceinline__ Octet load_weights(const float* from, int count, bool
 
 enum class Gate { None, Silu };
 
-// The norm of `size` columns by kTeam threads; `gate` is looked at for Gate::Silu alone. Weights
-// come from memory while the kernels before still run. Teams that have no columns (`real` is false)
-// come along.
+// The norm of `size` columns by kTeam threads; `gate` is read for Gate::Silu only. Weights are
+// loaded while preceding kernels still run. Teams without columns (`real` is false) must call it
+// too, for its barriers.
 template <int kTeam, int kTeams, Gate kGate>
 __device__ __forceinline__ void norm_columns(Bf16* to, const Bf16* from, const Bf16* gate,
                                              bool real, const float* weight, int size, float eps,
@@ -90,8 +90,8 @@ __device__ __forceinline__ void norm_columns(Bf16* to, const Bf16* from, const B
     finish(load_octet(from + at, size - at, whole), factors_at(at), at);
 }
 
-// Norms of groups of `size` columns. Teams share a block so that few multiprocessors are taken, no
-// more than two of 256 threads so that the product that follows finds room beside it.
+// Norms of groups of `size` columns. Several teams share a block, to occupy few multiprocessors,
+// but no more than two of 256 threads, so that the next GEMM fits beside them.
 template <int kTeam, int kTeams, Gate kGate>
 __global__ void __launch_bounds__(kTeam* kTeams)
     norm_kernel(Matrix out, Matrix x, Matrix gate, const float* weight, int size, float eps,
@@ -107,15 +107,15 @@ __global__ void __launch_bounds__(kTeam* kTeams)
 
 constexpr int kHeadTeam = 16, kHeadTeams = 16, kHeadColumns = 512;
 
-// Heads of queries are normalised out of [heads, 2, head_dim], whose other halves go to `gate`;
-// heads of keys in place.
+// Query heads are read from [heads, 2, head_dim] and normalised; the other halves are copied to
+// `gate`. Key heads are normalised in place.
 struct HeadNorms {
   Matrix q, gate, q_gate, k;
   const float *q_weight, *k_weight;
   int head_dim;
   float eps, offset;
 };
-// A team to every head of q, of k and of the gate.
+// One team per head of q, of k and of the gate.
 __global__ void __launch_bounds__(kHeadTeam* kHeadTeams) head_norms_kernel(HeadNorms in) {
   let_successor_start();
   const int d = in.head_dim, q_heads = in.q.width / d, k_heads = in.k.width / d;
@@ -137,10 +137,11 @@ __global__ void __launch_bounds__(kHeadTeam* kHeadTeams) head_norms_kernel(HeadN
     store_octet(to + at, load_octet(q_gate + d + at, d - at, whole), d - at, whole);
 }
 
-constexpr int kRowTeam = 256;  // threads to a norm of more than kHeadColumns columns
+constexpr int kRowTeam = 256;  // threads per norm of more than kHeadColumns columns
 
-// Norms of many whole rows, a warp each: a lane does what kRowTeam / 32 threads of norm_kernel do,
-// and the sums are taken in their order. For rows of up to kOctets * 256 columns, 16-byte aligned.
+// Norms of many whole rows, one warp each: a lane does the work of kRowTeam / 32 threads of
+// norm_kernel, with sums in the same order. REQUIRES 16-byte aligned rows of at most kOctets * 256
+// columns.
 template <int kOctets>
 __global__ void __launch_bounds__(kThreads, 2)
     norm_rows_kernel(Matrix out, Matrix x, const float* weight, float eps, float offset) {
@@ -182,7 +183,7 @@ __global__ void __launch_bounds__(kThreads, 2)
   }
 }
 
-constexpr int kManyRows = 128;  // and more: there is a warp for every row without looking for it
+constexpr int kManyRows = 128;  // from here on, one warp per row fills the device
 
 bool in_octets(Matrix m) {
   return m.width % 8 == 0 && m.stride % 8 == 0 &&

@@ -1,4 +1,4 @@
-// Weights and stores of the CUDA back end: what the handles of ops.h point to.
+// The weights and stores of the CUDA back end, behind the handles of weight_ops.h and store_ops.h.
 #pragma once
 
 #include "backend/cuda/device_memory.h"

@@ -19,8 +19,8 @@ __device__ __forceinline__ float number(Bf16 x) {
   return __bfloat162float(x);
 }
 
-// One thread block per block of weights; outputs of other parts stay as they are, inputs beyond the
-// last become zero.
+// One thread block per block of weights. Outputs of other parts are left unchanged; inputs beyond
+// the last become zero.
 template <typename Source>
 __global__ void pack_kernel(Bf16* blocks, int in, int first_out, int outs, const Source* rows) {
   const int in_blocks = gridDim.x, out_block = first_out / kBlock + blockIdx.y;

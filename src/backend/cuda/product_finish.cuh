@@ -1,4 +1,4 @@
-// What becomes of the sums of a tile: bias, gate, residual, and the way to memory.
+// The epilogue of a GEMM tile: bias, gate, residual, and stores to memory.
 #pragma once
 
 #include "backend/cuda/product_tile.cuh"
@@ -13,7 +13,7 @@ __device__ __forceinline__ std::uint32_t pair(float low, float high) {
   return *reinterpret_cast<std::uint32_t*>(&both);
 }
 
-// Two 8 by 8 matrices of a warp into shared memory, each turned: rows there are columns here.
+// Stores two 8 by 8 matrices of a warp to shared memory, transposed.
 __device__ __forceinline__ void store_turned(std::uint32_t address, std::uint32_t a,
                                              std::uint32_t b) {
   asm volatile("stmatrix.sync.aligned.m8n8.x2.trans.shared.b16 [%0], {%1, %2};" ::"r"(address),
@@ -25,7 +25,7 @@ struct alignas(16) Eight {
   Bf16 value[8];
 };
 
-// Straight from the registers: eight outputs of a row side by side.
+// Stores directly from registers: eight adjacent outputs of a row.
 template <int N, int B>
 __device__ __forceinline__ void store_floats(const ProductParameters& p,
                                              const float (&sum)[B][N / 2], int tile,
@@ -71,7 +71,7 @@ __device__ __forceinline__ void add_bias(const ProductParameters& p, float (&sum
   }
 }
 
-// Eight outputs of a row, from shared memory to where they belong.
+// Finishes eight outputs of a row from shared memory and stores them.
 template <Finish kFinish>
 __device__ __forceinline__ void store_eight(const Bf16* from, Bf16* to, int count, bool aligned) {
   Eight eight = *reinterpret_cast<const Eight*>(from);
@@ -103,8 +103,8 @@ __device__ __forceinline__ void store_eight(const Bf16* from, Bf16* to, int coun
   }
 }
 
-// Writes the sums of N rows of a tile, which pass through shared memory, turned, a few rows of the
-// batch at a time, so that a row's outputs leave side by side.
+// Writes the sums of N rows of a tile. They are transposed through shared memory, a few rows of the
+// batch at a time, so that stores to memory are coalesced.
 template <int N, int B, Finish kFinish>
 __device__ void finish_rows(const ProductParameters& p, float (&sum)[B][N / 2], int tile,
                             int first_row, Bf16* turned) {

@@ -1,5 +1,6 @@
-// The kernel of all products: one thread copies weights and another rows into the stages of a ring
-// in shared memory, two warpgroups multiply what has come (product_tile.cuh says who takes what).
+// The GEMM kernel: a producer thread copies weights and another one rows into a ring of stages in
+// shared memory, two consumer warpgroups multiply them. Work is divided by product_tile.cuh. With
+// programmatic dependent launch, the first weights arrive while the preceding kernel still runs.
 #pragma once
 
 #include "backend/cuda/launch.h"
@@ -8,7 +9,7 @@
 
 namespace counterbeam::cuda {
 
-// The steps of a worker's portions, one after the other.
+// Iterates over the steps of a worker's portions.
 struct ProductWalk {
   const ProductWork& work;
   int worker, part;
@@ -27,7 +28,7 @@ struct ProductWalk {
   }
 };
 
-// A thread block's shared memory and its place.
+// A thread block's shared memory and its share of the work.
 template <int N, int B>
 struct ProductBlock {
   using Tile = ProductTile<N, B>;
@@ -46,7 +47,7 @@ struct ProductBlock {
     part = work.split ? int(blockIdx.x) % work.parts : 0;
   }
 
-  // The stage of a step, once nobody reads what it held.
+  // The stage of a step; waits until its previous contents have been read.
   __device__ __forceinline__ int free_stage(int step) const {
     const int stage = step % Tile::kStages, round = step / Tile::kStages;
     if (round > 0) barrier_wait(empty + stage, (round - 1) % 2);
@@ -54,7 +55,7 @@ struct ProductBlock {
   }
 };
 
-// Weights of the first stages come while the kernel before this one is still at work.
+// Does not wait for the preceding kernel: weights are constant.
 template <int N, int B>
 __device__ void copy_weights(const ProductParameters& p, const ProductBlock<N, B>& block) {
   using Tile = ProductTile<N, B>;
@@ -75,10 +76,10 @@ __device__ void copy_weights(const ProductParameters& p, const ProductBlock<N, B
     }
   }
   wait_for_predecessor();
-  let_successor_start();  // not before: its weights would take turns with these
+  let_successor_start();  // not earlier: its weights would compete with these for bandwidth
 }
 
-// By another thread: rows need not wait until the weights of all stages have been asked for.
+// By another thread, so that rows need not wait until the weights of all stages are requested.
 template <int N, int B>
 __device__ void copy_rows(const ProductParameters& p, const CUtensorMap& x,
                           const ProductBlock<N, B>& block) {
@@ -93,7 +94,7 @@ __device__ void copy_rows(const ProductParameters& p, const CUtensorMap& x,
   }
 }
 
-// Adds the products of what is in the next stages. `done`: stages used so far.
+// Multiplies and accumulates the next stages. `done`: stages consumed so far.
 template <int N, int B>
 __device__ __forceinline__ void multiply_steps(const ProductBlock<N, B>& block,
                                                float (&sum)[B][N / 2], int steps, int& done) {
@@ -121,14 +122,14 @@ __device__ __forceinline__ void multiply_steps(const ProductBlock<N, B>& block,
     ++done;
   };
   if constexpr (B == 1) {
-    // A stage is free as soon as may be: weights are what there is to wait for.
+    // Memory-bound: each step is waited for, so that its stage becomes free as early as possible.
     for (int step = 0; step < steps; ++step) {
       begin_step();
       products_wait<0>();
       leave((done - 1) % Tile::kStages);
     }
   } else {
-    // While the products of a step are under way, those of the next are begun.
+    // Compute-bound: the products of the next step are issued while those of this one run.
     begin_step();
     for (int step = 1; step < steps; ++step) {
       begin_step();

@@ -1,5 +1,6 @@
-// Sums of a tile on their way: past a cut, from one worker to the next, or through the shared
-// memory of a cluster. Parts are always added in the order of the inputs.
+// Partial sums of a tile: set aside between two parts, handed from one worker to the next, or
+// reduced through the shared memory of a cluster. Parts are always added in the order of the
+// inputs.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -8,7 +9,7 @@
 
 namespace counterbeam::cuda {
 
-// Four sums at a time lie side by side, those of the other threads next to them.
+// Layout: four sums of a thread are adjacent, then those of the next thread.
 template <int N, int B>
 __device__ __forceinline__ float4* slot_of(const ProductParameters& p, int thread_block) {
   return p.sums + std::size_t(thread_block) * (B * N / 8 * kConsumers) + threadIdx.x;
@@ -47,7 +48,7 @@ __device__ __forceinline__ void add(float (&sum)[B][N / 2], const float4* from) 
   }
 }
 
-// The sums of a tile's beginning, for the worker that goes on with it.
+// Passes the sums of a tile's first steps to the worker that continues the tile.
 template <int N, int B>
 __device__ void hand_over(const ProductParameters& p, const float (&sum)[B][N / 2]) {
   set_aside<N, B>(slot_of<N, B>(p, blockIdx.x), sum);
@@ -74,14 +75,14 @@ __device__ void take_over(const ProductParameters& p, float (&sum)[B][N / 2]) {
   take<N, B>(sum, slot_of<N, B>(p, giver));
 }
 
-// Puts a tile together whose parts are in the thread blocks of a cluster: each leaves its sums in
-// its shared memory, then adds up some of the rows and writes them.
+// Reduces a tile whose parts are in the thread blocks of a cluster: each block leaves its sums in
+// its shared memory, then adds up and writes some of the rows.
 template <int N, int B, Finish kFinish>
 __device__ void put_together(const ProductParameters& p, const float (&sum)[B][N / 2], int tile,
                              int first_row, float4* memory, Bf16* turned) {
   constexpr int kRows = N >= 32 ? 16 : 8;
   const auto cluster = cooperative_groups::this_cluster();
-  sync_consumers();  // the stages that `memory` was have been multiplied
+  sync_consumers();  // `memory` reuses stages, which must have been multiplied
   set_aside<N, B>(memory + threadIdx.x, sum);
   cluster.sync();
   const int groups = min(N, p.rows - first_row + kRows - 1) / kRows;
@@ -106,7 +107,7 @@ __device__ void put_together(const ProductParameters& p, const float (&sum)[B][N
     if (i + p.work.parts >= groups) cluster.barrier_arrive();
     finish_rows<kRows, B, kFinish>(p, total, tile, first_row + i * kRows, turned);
   }
-  cluster.barrier_wait();  // nobody reads this thread block's memory any longer
+  cluster.barrier_wait();  // until no other block reads this block's shared memory
 }
 
 }  // namespace counterbeam::cuda

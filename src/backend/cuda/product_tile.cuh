@@ -1,7 +1,7 @@
-// How a product is cut. A tile is 2 B blocks of outputs by N rows, multiplied by two warpgroups of
-// B blocks each: narrow tiles (B = 1) where the weights are what takes time, wide ones (B = 2)
-// where the arithmetic is. The sum over the inputs is cut into `parts`, which depend on the weight
-// alone; a part is one chain of additions, whoever computes it.
+// How a GEMM is divided. A tile is 2 B blocks of outputs by N rows, multiplied by two warpgroups
+// with B blocks each: narrow tiles (B = 1) while memory bandwidth is the bound, wide ones (B = 2)
+// when arithmetic is. The sum over the inputs is split into `parts` that depend on the weight
+// alone; a part is one chain of additions, whichever thread block computes it.
 #pragma once
 
 #include "backend/cuda/barrier.cuh"
@@ -12,11 +12,12 @@ namespace counterbeam::cuda {
 constexpr int kConsumers = 256;
 constexpr int kBlockBytes = kBlock * kBlock * 2;
 constexpr int kSharedMemory = 226 * 1024;  // of a thread block, from a multiple of 1,024 bytes on
-constexpr int kRowGroup = 16;              // tiles of rows that share the weights of all outputs
+constexpr int kRowGroup = 16;              // tiles of rows that pass over all weights together
 
-// Who computes what. split: a worker is a cluster and has a tile, each of its thread blocks a part.
-// Otherwise a worker is a thread block and takes whole tiles in `waves` turns, and of the tiles
-// that are left the same number of steps, wherever tiles begin: at most two workers to a tile.
+// The division of work. split: a worker is a cluster and computes one tile, each of its thread
+// blocks a part of it. Otherwise a worker is a thread block: it computes `waves` whole tiles, and
+// the remaining tiles are divided into equal numbers of steps regardless of tile boundaries
+// (stream-K), at most two workers per tile.
 struct ProductWork {
   int tiles;      // of outputs
   int row_tiles;  // of rows
@@ -25,7 +26,7 @@ struct ProductWork {
   bool split;
   int workers;
   int waves;
-  int per_worker;  // steps of the tiles that are left
+  int per_worker;  // steps of the remaining tiles
 };
 
 struct ProductParameters {
@@ -48,10 +49,10 @@ struct ProductTile {
   static constexpr int kWeightBytes = kBlocks * kBlockBytes;  // of a stage
   static constexpr int kRowBytes = N * kBlock * 2;
   static constexpr int kStageBytes = kWeightBytes + kRowBytes;
-  static constexpr int kFinishRows = N <= 48 ? N : 32;  // that pass through shared memory at once
+  static constexpr int kFinishRows = N <= 48 ? N : 32;  // rows transposed in shared memory at once
   static constexpr int kFinishStride = kBlocks * kBlock + 8;
   static constexpr int kFinishBytes = kFinishRows * kFinishStride * 2;
-  // As many as fit: what is under way from memory is what keeps it busy.
+  // As many as fit: bytes in flight determine the bandwidth.
   static constexpr int kStages = (kSharedMemory - kFinishBytes) / (kStageBytes + 2 * 8);
   static constexpr int kSumBytes = N * kBlocks * kBlock * 4;
   static constexpr int kStageMemory =
@@ -59,7 +60,7 @@ struct ProductTile {
   static constexpr int kBytes = 1024 + kStageMemory + kFinishBytes + 2 * kStages * 8;
 };
 
-// The block of weights that is the i-th of a tile; -1 beyond the last.
+// The i-th block of weights of a tile; -1 beyond the last.
 template <int B>
 __device__ __forceinline__ int source_block(const ProductParameters& p, int tile, int i) {
   if (p.second_part > 0) {
@@ -79,7 +80,7 @@ struct Portion {
   int tile, row_tile, first, last;
 };
 
-// The i-th portion of a worker, which has part `part` where the work is split.
+// The i-th portion of a worker; `part` is the thread block's part if the work is split.
 __device__ __forceinline__ bool portion_of(const ProductWork& work, int worker, int part, int i,
                                            Portion& portion) {
   const int all = work.tiles * work.row_tiles;
@@ -94,7 +95,8 @@ __device__ __forceinline__ bool portion_of(const ProductWork& work, int worker, 
     portion.first = 0;
     portion.last = work.steps;
   } else {
-    // From the last tile to the first: what another worker goes on with is there when it asks.
+    // From the last tile to the first: the sums that another worker continues from are ready when
+    // it reaches them, so workers do not wait for each other.
     const int before = work.waves * work.workers, begin = worker * work.per_worker;
     const int end = min(begin + work.per_worker, (all - before) * work.steps);
     const int tile = (end - 1) / work.steps - (i - work.waves);

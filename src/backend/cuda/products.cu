@@ -22,7 +22,7 @@ EncodeTiled encode_tiled() {
   return function;
 }
 
-// Boxes of 64 inputs by `box_rows` rows; what lies outside x reads as zero.
+// The tensor map of x in boxes of 64 inputs by `box_rows` rows; elements outside x read as zero.
 CUtensorMap row_boxes(Matrix x, int box_rows) {
   CUtensorMap map;
   const cuuint64_t size[] = {cuuint64_t(x.width), cuuint64_t(x.rows)};
@@ -37,13 +37,13 @@ CUtensorMap row_boxes(Matrix x, int box_rows) {
 }
 
 constexpr int kMostParts = 8;       // thread blocks of a cluster
-constexpr int kLeastPartSteps = 4;  // shorter parts cost more to put together than they save
+constexpr int kLeastPartSteps = 4;  // shorter parts cost more to combine than they save
 
 constexpr int ceiling(int a, int b) {
   return (a + b - 1) / b;
 }
 
-// Clusters of so many thread blocks that the device holds at once.
+// The number of clusters of this size that are resident on the device at once.
 template <typename Tile>
 int clusters_at_once(int blocks) {
   static const auto counts = [] {
@@ -68,7 +68,7 @@ int clusters_at_once(int blocks) {
   return counts[std::size_t(blocks)];
 }
 
-// As many parts as two wide tiles of rows can have at once.
+// As many parts as can run at once for two wide tiles of rows.
 int parts_of(const Weights& weights) {
   const int wide_tiles = ceiling(blocks_of(weights.out), 4), steps = blocks_of(weights.in);
   int parts = std::clamp(steps / kLeastPartSteps, 1, kMostParts);
@@ -76,8 +76,8 @@ int parts_of(const Weights& weights) {
   return ceiling(steps, ceiling(steps, parts));
 }
 
-// Microseconds, as measured at more than 64 rows: of a step, of finishing a tile (putting it
-// together from a cluster included), of a cut whose sums are set aside.
+// Microseconds, measured at more than 64 rows: per step, per finished tile (the reduction in a
+// cluster included), per cut between parts whose sums are set aside.
 struct TileCost {
   double step, finish, cut;
 };
@@ -125,7 +125,7 @@ void run(cudaStream_t stream, const ProductParameters& p, Matrix x) {
                   Tile::kBytes, p, row_boxes(x, Tile::kRows));
 }
 
-// Calls f with the tile that suits the rows: a narrow one while the weights take the time.
+// Calls f with the tile for this many rows: a narrow one while memory bandwidth is the bound.
 template <typename F>
 void with_tile(const Weights& weights, int rows, const F& f) {
   if (rows <= 16) return f(ProductTile<16, 1>());
@@ -151,7 +151,7 @@ void allow_shared_memory() {
   allow(product_kernel<Tile::kRows, Tile::kWidth, Finish::Add>);
   allow(product_kernel<Tile::kRows, Tile::kWidth, Finish::SiluMul>);
   allow(product_kernel<Tile::kRows, Tile::kWidth, Finish::StoreFloat>);
-  clusters_at_once<Tile>(1);  // asked for now, not while a graph is captured
+  clusters_at_once<Tile>(1);  // queried now, since it must not be while a graph is captured
 }
 
 }  // namespace

@@ -1,9 +1,11 @@
-// Products of activations with packed weights, y = W x, for one row or thousands.
+// The GEMM of activations and packed weights, y = W x, for one row or thousands.
 //
-// Weights lie in blocks of 64 outputs by 64 inputs, [out / 64][in / 64][64][64], each block an
-// image of what the tensor cores read (wgmma.cuh), so that weights are one stream through memory.
-// The sum over the inputs is cut at points that depend on the weight's shape alone and put together
-// in ascending order, so a row has the same bits whatever rows are beside it.
+// Weights are packed in blocks of 64 outputs by 64 inputs, [out / 64][in / 64][64][64]. A block is
+// the shared-memory image that wgmma reads (wgmma.cuh): one bulk copy of 8 KiB, and the weights are
+// one stream through memory.
+//
+// Row invariance: the sum over the inputs is split at points that depend on the weight's shape
+// alone; every part is one chain of additions, and parts are added in ascending order.
 #pragma once
 
 #include "backend/cuda/kernels.h"
@@ -27,10 +29,10 @@ inline std::size_t packed_elements(int out, int in) {
 }
 
 enum class Number { F32, BF16, F16 };
-// Rows [first_out, first_out + outs) of the weight from a plain matrix [outs, in] on the device.
+// Packs a plain matrix [outs, in] on the device as rows [first_out, first_out + outs).
 void pack_rows(cudaStream_t stream, const Weights& weights, int first_out, int outs,
                const void* rows, Number number);
-// Numbers in (-scale, scale).
+// Random numbers in (-scale, scale).
 void pack_random(cudaStream_t stream, const Weights& weights, float scale, unsigned seed);
 
 enum class Finish {
@@ -47,14 +49,14 @@ struct ProductTarget {
   const float* bias = nullptr;
 };
 
-// What the products of one device share.
+// Scratch that all products of a device share.
 struct ProductDevice {
   float* partial_sums = nullptr;  // product_workspace() bytes
   unsigned* flags = nullptr;      // zero between launches, product_flags() of them
 };
 std::size_t product_workspace(int processors);
 int product_flags(int processors);
-// Once per device, before the first product.
+// REQUIRED once per device, before the first product.
 void prepare_products();
 
 // x: [rows, in] with 16-byte aligned rows.

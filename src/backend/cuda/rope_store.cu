@@ -1,5 +1,5 @@
-// Rotates queries and keys and puts keys and values into their pages. Every column is computed in
-// float32 and rounded once, so a key is stored as the rotated row holds it.
+// Rotates queries and keys and stores keys and values in their pages. Every column is computed in
+// float32 and rounded once, so that the stored key equals the rotated row.
 #include <algorithm>
 
 #include "backend/cuda/attention_kinds.h"
@@ -10,19 +10,19 @@ namespace counterbeam::cuda {
 namespace {
 
 struct Rows {
-  Bf16* data;  // null: there are none
+  Bf16* data;  // null: none
   int stride, heads;
 };
 
 struct RopeStore {
   Rows q, k, v;
   int head_dim;
-  DeviceRope rope;  // half 0: nothing is turned
-  LayerPages kv;    // no keys: nothing is stored
+  DeviceRope rope;  // half 0: no rotation
+  LayerPages kv;    // null keys: nothing is stored
   DeviceBatch batch;
 };
 
-// What a thread works on at a time: U columns, or two times U that are turned into each other.
+// The unit of work of a thread: U columns, or two groups of U columns that are rotated as pairs.
 template <int U>
 struct alignas(U * sizeof(Bf16)) Columns {
   Bf16 of[U];
@@ -44,7 +44,7 @@ __device__ __forceinline__ void turn(Columns<U>& low, Columns<U>& high, const fl
   }
 }
 
-// The place of a row's token in its page.
+// The location of a row's token in its page.
 struct Place {
   int page, token;
 };
@@ -57,7 +57,7 @@ __device__ __forceinline__ void store(Bf16* pool, const RopeStore& in, Place pla
   *columns<U>(at, page_index(place.token, column, in.head_dim)) = value;
 }
 
-// Item `item` of a matrix whose heads are turned: pairs first, then the columns that stay.
+// Item `item` of a matrix whose heads are rotated: pairs first, then the columns without rotation.
 template <int U>
 __device__ __forceinline__ void turn_item(const RopeStore& in, const Rows& rows, Bf16* pool,
                                           Place place, int row, int item, const float2* turns) {
@@ -85,15 +85,15 @@ __host__ __device__ int turned_items(const RopeStore& in, const Rows& rows, bool
   return rows.heads * (stored ? (in.head_dim - half) / U : half / U);
 }
 
-// A block to a row.
+// One block per row.
 template <int U>
 __global__ void rope_store(RopeStore in) {
   extern __shared__ float2 turns[];  // [half]: cosine and sine
   let_successor_start();
-  // The batch is there when a step begins; only rows come from the kernels before.
+  // The batch is written before the step begins; only the rows come from preceding kernels.
   const int row = blockIdx.x, position = in.batch.row_position[row];
   if (position < 0) {
-    wait_for_predecessor();  // who comes next relies on it
+    wait_for_predecessor();  // keeps kernels in order, which the successor relies on
     return;
   }
   Place place{0, position % kPageTokens};

@@ -1,5 +1,5 @@
-// Eight columns of a row at a time, and the arithmetic of norms and gates on them. Kernels that
-// normalise within another operation use the same lines, so that both give the same bits.
+// Eight columns of a row at a time, and the arithmetic of norms and gates on them. Fused kernels
+// use the same functions as the plain ones, so that both give the same bits.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ struct Octet {
   float at[8];
 };
 
-// `whole`: all eight are there and 16-byte aligned; else `count` of them, the others 0.
+// `whole`: all eight exist and are 16-byte aligned; otherwise `count` exist, the others become 0.
 __device__ __forceinline__ Octet load_octet(const Bf16* from, int count, bool whole) {
   Octet octet;
   if (whole) {
@@ -62,7 +62,7 @@ __device__ __forceinline__ float add_squares(float sum, const Octet& octet) {
   return sum;
 }
 
-// The sum over `kLanes` neighbours of a warp, known to all of them.
+// The sum over `kLanes` adjacent lanes of a warp, returned to all of them.
 template <int kLanes>
 __device__ __forceinline__ float sum_of_lanes(float x) {
 #pragma unroll
@@ -70,13 +70,13 @@ __device__ __forceinline__ float sum_of_lanes(float x) {
   return x;
 }
 
-// Of the sum of the squares of `size` columns.
+// The factor of a norm, given the sum of the squares of `size` columns.
 __device__ __forceinline__ float norm_scale(float squares, int size, float eps) {
   return rsqrtf(squares / float(size) + eps);
 }
 
-// A plain weight (offset 0) is applied to the rounded number, a zero-centred one (offset 1) before
-// rounding, as transformers does.
+// A plain weight (offset 0) multiplies the rounded number, a zero-centred one (offset 1) the number
+// before rounding, as transformers does.
 __device__ __forceinline__ void normalise(Octet& octet, float scale, const Octet& weight,
                                           float offset) {
 #pragma unroll

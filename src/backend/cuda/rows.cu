@@ -1,4 +1,4 @@
-// Operations on rows that take each number by itself: gates, lookups, splitting.
+// Elementwise operations on rows: gates, embedding lookups, splitting.
 #include <cstdint>
 
 #include "backend/cuda/kernels.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kThreads = 256;
 
-// out[i] = value(first[i], second[i]), eight columns a thread.
+// out[i] = value(first[i], second[i]), eight columns per thread.
 template <typename Value>
 __global__ void pairs_kernel(Matrix out, Matrix first, Matrix second, Value value) {
   let_successor_start();

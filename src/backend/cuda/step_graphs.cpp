@@ -56,7 +56,7 @@ void StepGraphs::abandon() {
   mode_ = Mode::Direct;
   cudaGraph_t graph = nullptr;
   if (cudaStreamEndCapture(capture_, &graph) == cudaSuccess) cudaGraphDestroy(graph);
-  cudaGetLastError();  // a failed launch spoils the capture, which is not an error of its own
+  cudaGetLastError();  // a failed launch also invalidates the capture: not a further error
 }
 
 }  // namespace counterbeam::cuda

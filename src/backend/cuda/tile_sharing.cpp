@@ -8,8 +8,8 @@
 namespace counterbeam::cuda {
 namespace {
 
-constexpr int kMostRows = 8;           // of a segment; longer ones read tiles on their own
-constexpr long kMostTiles = 1L << 17;  // some 6 MB
+constexpr int kMostRows = 8;           // of a segment; longer segments share no tiles
+constexpr long kMostTiles = 1L << 17;  // about 6 MB
 
 using Pages = std::pair<int, int>;  // of a tile
 static_assert(kTilePages == 2);
@@ -36,8 +36,8 @@ class Sharing {
   }
 
  private:
-  // Settled tiles [first_tile, end_tile) that some segments have in common, and their rows as the
-  // readers of such a tile: readers_[first_readers, end_readers).
+  // Settled tiles [first_tile, end_tile) that several segments share, and the readers of each such
+  // tile: readers_[first_readers, end_readers).
   struct Group {
     int first_tile, end_tile, first_readers, end_readers;
     const DeviceSegment* any;
@@ -50,14 +50,15 @@ class Sharing {
   const int* pages(const DeviceSegment& of, int tile) const {
     return pages_ + of.first_page + tile * kTilePages;
   }
-  // Of a settled tile; kNoPages, which come last, where there is none.
+  // The pages of a settled tile; kNoPages, which sorts last, if there is none.
   Pages settled_pages(int index, int tile) const {
     const DeviceSegment& of = segments_[std::size_t(index)];
     if (tile >= settled_tiles(of)) return kNoPages;
     return {pages(of, tile)[0], pages(of, tile)[1]};
   }
 
-  // Of segments order_[first, end), which share all settled tiles before `tile`.
+  // Finds the groups among segments order_[first, end), which share all settled tiles before
+  // `tile`.
   void find_groups(int first, int end, int tile) {
     std::sort(order_.begin() + first, order_.begin() + end, [&](int a, int b) {
       return std::pair(settled_pages(a, tile), a) < std::pair(settled_pages(b, tile), b);
@@ -72,7 +73,7 @@ class Sharing {
       first = to;
     }
   }
-  // Segments order_[first, end) share `tile`, and perhaps more.
+  // Segments order_[first, end) share `tile`, and perhaps later tiles.
   void add_group(int first, int end, int tile) {
     int common = settled_tiles(segment(first)), most = common;
     for (int place = first + 1; place < end; ++place) {
@@ -109,7 +110,7 @@ class Sharing {
     }
   }
 
-  // Tiles that this step writes to.
+  // Tiles that this step writes to belong to one segment each.
   void read_new_tiles(const DeviceSegment& of) {
     const int end = of.position + of.rows;
     for (int tile = settled_tiles(of); tile * kTileKeys < end; ++tile) {
@@ -140,7 +141,7 @@ class Sharing {
   std::vector<SharedTile>& tiles_;
   std::vector<int> order_;
   std::vector<Group> groups_;
-  std::vector<SharedTile> readers_;  // of a group's tiles: nothing but rows
+  std::vector<SharedTile> readers_;  // of the groups; only the rows are set
 };
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Which rows of a step read which tiles of keys. Sequences forked from one another have their older
-// pages in common: such a tile goes to the multiprocessors once for up to kTileReaders rows. What a
-// row computes does not depend on who reads beside it.
+// Lists the tiles of keys of a step and the rows that read them. Forked sequences share their older
+// pages: such a tile is loaded into shared memory once for up to kTileReaders rows. Sharing does
+// not change a row's result.
 #pragma once
 
 #include <span>
@@ -10,10 +10,10 @@
 
 namespace counterbeam::cuda {
 
-// Whether the tiles of a step of so many rows are worth listing. Depends on rounded counts alone.
+// Whether listing the tiles of a step is worthwhile. Depends on rounded counts alone.
 bool tiles_are_shared(int rows, int longest_segment, int longest_context);
 
-// Every row is a reader of every tile that it sees without a window, once.
+// Every row is listed exactly once for every tile it sees (ignoring windows).
 void share_tiles(std::span<const DeviceSegment> segments, const int* pages,
                  std::vector<SharedTile>& tiles);
 

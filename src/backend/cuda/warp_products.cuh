@@ -1,4 +1,4 @@
-// Tensor core products of one warp, 16 x 8 x 16, and how their operands come out of shared memory.
+// Tensor core products of one warp, m16n8k16, and the loads of their operands from shared memory.
 #pragma once
 
 #include <cstdint>

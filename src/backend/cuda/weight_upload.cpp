@@ -11,7 +11,7 @@ namespace counterbeam::cuda {
 namespace {
 
 constexpr std::size_t kPieceBytes = std::size_t{32} << 20;
-constexpr std::size_t kReadBytes = std::size_t{1} << 20;  // by one thread at a time
+constexpr std::size_t kReadBytes = std::size_t{1} << 20;  // per thread at a time
 constexpr unsigned kMostReaders = 16;
 
 Number number_of(DType dtype) {

@@ -1,6 +1,6 @@
-// Weights from the memory map to the device: pieces of pinned memory take turns, so that reading
-// the file, copying and packing overlap. A piece is filled by several threads: one alone, which
-// waits for every page that it touches, is far slower than the file and the copy.
+// Uploads weights from the memory-mapped file: two pieces of pinned memory alternate, so that
+// reading the file, copying and packing overlap. Several threads fill a piece, since page faults
+// make one thread far slower than the file and the copy.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace counterbeam::cuda {
 
 class WeightUpload {
  public:
-  // Parts [outs, in] one below the other. Returns when the views are no longer needed.
+  // Stacks parts [outs, in] along the first dimension. Returns when the views are no longer needed.
   void pack(cudaStream_t stream, const Weights& weights, std::span<const TensorView> parts);
 
  private:

@@ -1,13 +1,13 @@
 // Hopper's warpgroup products: D[64, N] (+)= A[64, 16] B[N, 16]^T, bf16 in shared memory, float32
-// in registers. Both tiles are rows of 64 inputs (128 bytes) with their 16-byte pieces swizzled:
-// piece p of row r lies at p ^ (r % 8).
+// in registers. Both tiles are rows of 64 inputs (128 bytes) with swizzled 16-byte pieces: piece p
+// of row r is at p ^ (r % 8).
 #pragma once
 
 #include <cstdint>
 
 namespace counterbeam::cuda {
 
-// Of a tile that begins at a multiple of 1,024 bytes.
+// The descriptor of a tile. REQUIRES 1,024-byte alignment.
 __device__ __forceinline__ std::uint64_t tile_descriptor(std::uint32_t shared_address) {
   constexpr std::uint64_t kSwizzle128 = 1ull << 62, kEightRows = (1024ull >> 4) << 32;
   return kSwizzle128 | kEightRows | (1ull << 16) | ((shared_address & 0x3ffff) >> 4);
