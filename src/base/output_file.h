@@ -1,6 +1,7 @@
 // Writes a file in pieces and replaces its target atomically: the data goes to a temporary file,
 // which finish() renames, so that a reader sees either the old file or the complete new one.
-// Without finish() the destructor removes the temporary file.
+// Without finish() the destructor removes the temporary file. A target that exists and is no
+// regular file (a device, a pipe) is written to directly and never replaced.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,7 @@ class OutputFile {
   };
   [[noreturn]] void fail() const;
 
-  std::filesystem::path path_, partial_;
+  std::filesystem::path path_, partial_;  // the same where it is written to directly
   std::unique_ptr<std::FILE, Close> file_;
 };
 

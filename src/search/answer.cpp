@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/json.h"
 #include "grade/vote.h"
 #include "search/methods.h"
@@ -26,6 +27,31 @@ Task task_of(const LoadedModel& model, const Prompts& prompts, const AnswerOptio
   return {model.engine(), prompts, options.seed, options.question, options.cancellation};
 }
 
+// Names what to shorten where a prompt leaves no room for an answer.
+void check_fits(const LoadedModel& model, const Question& question, const Prompts& prompts) {
+  const std::size_t longest =
+      std::max({prompts.base.size(), prompts.positive.size(), prompts.negative.size()});
+  const std::int64_t most = model.engine().info().max_length;
+  if (static_cast<std::int64_t>(longest) < most) return;
+  struct Part {
+    const char* name;
+    std::size_t tokens;
+  };
+  std::size_t history = 0;
+  for (const Message& turn : question.history)
+    history += model.tokenizer().encode(turn.content).size();
+  const Part parts[] = {{"question", model.tokenizer().encode(question.text).size()},
+                        {"system message", model.tokenizer().encode(question.system).size()},
+                        {"earlier turns", history}};
+  const Part& largest = *std::max_element(
+      std::begin(parts), std::end(parts),
+      [](const Part& a, const Part& b) { return a.tokens < b.tokens; });
+  bad_input(
+      "the prompt has {} tokens, {} of them of the {}, and the model reads at most {}: shorten "
+      "the {}",
+      longest, largest.tokens, largest.name, most, largest.name);
+}
+
 AnsweredQuestion answered(const LoadedModel& model, SearchResult result) {
   std::string text = model.text(result.answer().tokens);
   return {std::move(text), std::move(result)};
@@ -37,6 +63,7 @@ std::vector<SearchResult> rank_shared_samples(const LoadedModel& model, const Qu
                                               const AnswerOptions& options) {
   const Settings plain = without_contexts(settings.front());
   const Prompts base = model.prompts(question, plain);
+  check_fits(model, question, base);
   std::vector<Ranking> rankings;
   for (const Settings& one : settings)
     rankings.push_back({model.prompts(question, one), one.steer});
@@ -53,6 +80,7 @@ bool share_samples(const Settings& a, const Settings& b) {
 AnsweredQuestion answer_question(const LoadedModel& model, const Question& question,
                                  const Settings& settings, const AnswerOptions& options) {
   const Prompts prompts = model.prompts(question, settings);
+  check_fits(model, question, prompts);
   return answered(model,
                   run_search(task_of(model, prompts, options), settings, hooks_of(model, options)));
 }
