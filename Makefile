@@ -54,6 +54,8 @@ test-install: build
 	cmake -S examples/ask -B build/example -G Ninja -DCMAKE_PREFIX_PATH=$(CURDIR)/build/installed
 	cmake --build build/example
 	build/example/ask build/installed/share/counterbeam/models/tiny-dense 'Compute 12 + 3 * 7.' | grep -F 'boxed{33}'
+	for file in man/man1/counterbeam.1 bash-completion/completions/counterbeam zsh/site-functions/_counterbeam \
+	  fish/vendor_completions.d/counterbeam.fish; do grep -q steer build/installed/share/$$file || exit 1; done
 	build/installed/bin/counterbeam ask 'Compute 12 + 3 * 7.' -q --steer 0.7 | grep -F 'boxed{33}'
 
 test-web: build

@@ -3,9 +3,11 @@
 //   bench_kernels [--isa NAME] [--threads N] [--f32] [--only PART]
 #include "backend/cpu/kernels.h"
 
-#include <CLI/CLI.hpp>
+#include <getopt.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <iostream>
@@ -310,14 +312,25 @@ void bench_small(Ops& ops, const Limits& limits) {
   time("silu_mul 768", 0, [&] { ops.silu_mul(gate, gate, up); });
 }
 
-int run(int argc, char** argv) {
+Settings parse_settings(int argc, char** argv) {
+  constexpr option kOptions[] = {{"isa", required_argument, nullptr, 'i'},
+                                 {"threads", required_argument, nullptr, 't'},
+                                 {"f32", no_argument, nullptr, 'f'},
+                                 {"only", required_argument, nullptr, 'o'},
+                                 {}};
   Settings settings;
-  CLI::App app("Times the CPU kernels against the limits of the machine");
-  app.add_option("--isa", settings.isa, "generic, avx2, avx512, avx512-bf16 or amx");
-  app.add_option("--threads", settings.threads, "threads");
-  app.add_flag("--f32", settings.f32, "float32 weights, keys and values");
-  app.add_option("--only", settings.only, "products, head, attention, delta or small");
-  CLI11_PARSE(app, argc, argv);
+  for (int name = 0; (name = getopt_long(argc, argv, "", kOptions, nullptr)) != -1;) {
+    if (name == 'i') settings.isa = optarg;
+    if (name == 't') settings.threads = std::max(1, std::atoi(optarg));
+    if (name == 'f') settings.f32 = true;
+    if (name == 'o') settings.only = optarg;
+    if (name == '?') std::exit(2);
+  }
+  return settings;
+}
+
+int run(int argc, char** argv) {
+  const Settings settings = parse_settings(argc, argv);
   const auto ops = make_cpu_ops(settings.precision(), settings.threads, settings.isa);
   Limits limits{read_bandwidth(settings.threads), 0};
   // Without AVX-512 BF16 the peak is measured as a GEMM of 48 rows with weights that stay in the

@@ -1,5 +1,6 @@
-# `cmake --install build/release --prefix DIR` installs the program, the library with its header and
-# package file (find_package(counterbeam)), and the shipped models and tasks.
+# `cmake --install build/release --prefix DIR` installs the program with its manual page and
+# completions, the library with its header and package file (find_package(counterbeam)), and the
+# shipped models and tasks.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -11,6 +12,24 @@ target_include_directories(counterbeam_library INTERFACE
 target_compile_features(counterbeam_library INTERFACE cxx_std_20)
 
 install(TARGETS counterbeam RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+# The program writes its own manual page and completions, at the time of installation.
+set(generated ${PROJECT_BINARY_DIR}/generated)
+install(CODE "
+  file(MAKE_DIRECTORY ${generated})
+  foreach(what man \"completion bash\" \"completion zsh\" \"completion fish\")
+    string(REPLACE \" \" \";\" arguments \"\${what}\")
+    string(REPLACE \" \" \".\" name \"\${what}\")
+    execute_process(COMMAND $<TARGET_FILE:counterbeam> \${arguments}
+                    OUTPUT_FILE ${generated}/\${name} COMMAND_ERROR_IS_FATAL ANY)
+  endforeach()")
+install(FILES ${generated}/man DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 RENAME counterbeam.1)
+install(FILES ${generated}/completion.bash RENAME counterbeam
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+install(FILES ${generated}/completion.zsh RENAME _counterbeam
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${generated}/completion.fish RENAME counterbeam.fish
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
+
 install(TARGETS counterbeam_library counterbeam_base counterbeam_tensor counterbeam_text counterbeam_grade
                 counterbeam_backend counterbeam_cache counterbeam_model counterbeam_engine
                 counterbeam_search

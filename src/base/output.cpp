@@ -11,18 +11,20 @@
 namespace counterbeam {
 namespace {
 
-[[noreturn]] void lost() {
-  failed("standard output cannot be written: {}; results are lost", std::strerror(errno));
+[[noreturn]] void lost(const char* reason) {
+  failed("standard output cannot be written: {}; results are lost", reason);
 }
 
 }  // namespace
 
 void write_result(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) lost();
+  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size()) lost(std::strerror(errno));
 }
 
 void flush_results() {
-  if (std::fflush(stdout) != 0) lost();
+  if (std::fflush(stdout) != 0) lost(std::strerror(errno));
+  // A write that failed before and was not checked there.
+  if (std::ferror(stdout)) lost("an earlier write failed");
 }
 
 void write_message(std::string_view text, std::FILE* stream) noexcept {

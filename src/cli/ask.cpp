@@ -1,11 +1,10 @@
 // `ask`: one question, one answer, by any method.
-#include <iostream>
-#include <iterator>
-
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/command.h"
+#include "base/output.h"
+#include "cli/commands.h"
+#include "cli/input.h"
 #include "cli/interrupt.h"
 #include "cli/live_answer.h"
 #include "cli/loading.h"
@@ -25,8 +24,7 @@ struct Options {
 };
 
 std::string read_question(const std::string& argument) {
-  if (argument != "-") return argument;
-  return {std::istreambuf_iterator<char>(std::cin), {}};
+  return argument == "-" ? read_standard_input() : argument;
 }
 
 void write_trace(const std::string& path, const SearchResult& result, const std::string& question,
@@ -74,45 +72,49 @@ void run(const Options& options, const Globals& globals) {
   if (!options.trace.empty()) write_trace(options.trace, result, question.text, model);
   const std::string& text = answered.text;
   if (globals.json) {
-    fmt::print("{}\n", to_line(result_json(result, settings, text)));
+    print_result("{}\n", to_line(result_json(result, settings, text)));
     return;
   }
   live.finish(text);
   if (!globals.quiet)
-    fmt::print(stderr,
-               "[{}: score {:.4f}, {} tokens{}, {} generated and {} scored in "
-               "all, {:.2f} s]\n",
-               settings.method->name, result.answer().score, result.answer().tokens.size(),
-               result.answer().ended ? "" : ", cut at the limit", result.ledger.generated_tokens,
-               result.ledger.scored_tokens, result.ledger.seconds);
+    print_message(
+        "[{}: score {:.4f}, {} tokens{}, {} generated and {} scored in "
+        "all, {:.2f} s]\n",
+        settings.method->name, result.answer().score, result.answer().tokens.size(),
+        result.answer().ended ? "" : ", cut at the limit", result.ledger.generated_tokens,
+        result.ledger.scored_tokens, result.ledger.seconds);
 }
 
 }  // namespace
 
-void add_ask(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "ask", "Answer one question, by contrastive beam search or another method");
-  command->add_option("question", options->question, "The question; - reads it from standard input")
-      ->required();
-  command->add_option("--system", options->system, "System message");
-  command->add_flag("--raw", options->raw, "Continue the question itself, without a chat template");
-  command->add_option("--template-args", options->template_arguments,
-                      "A JSON object of what else the chat template sees, as "
-                      "{\"enable_thinking\": true}");
-  command->add_option("--trace", options->trace,
-                      "Write every candidate of the search to this file: JSON, "
-                      "or a page to look at "
-                      "if it ends in .html");
-  options->method.add_to(*command);
-  command->footer(
-      "Examples:\n"
-      "  counterbeam ask 'Compute 12 + 3 * 7.'\n"
-      "  counterbeam ask --method beam --beams 24 --model "
-      "Qwen/Qwen2.5-7B-Instruct - < "
-      "question.txt\n"
-      "  counterbeam ask --steer 0.7 --trace tree.html 'Compute 12 + 3 * 7.'");
-  command->callback([options, &globals] { run(*options, globals); });
+Command ask_command(const Globals& globals) {
+  const auto options = std::make_shared<Options>();
+  Command command = {
+      .name = "ask",
+      .summary = "Answer one question, by contrastive beam search or another method",
+      .arguments = {{.name = "QUESTION",
+                     .value = text(options->question),
+                     .help = "The question; - reads it from standard input",
+                     .required = true}},
+      .options = {{.name = "--system", .value = text(options->system), .help = "System message"},
+                  {.name = "--raw",
+                   .value = flag(options->raw),
+                   .help = "Continue the question itself, without a chat template"},
+                  {.name = "--template-args",
+                   .value = text(options->template_arguments, "JSON"),
+                   .help = "A JSON object with further variables of the chat template, such as "
+                           "{\"enable_thinking\": true}"},
+                  {.name = "--trace",
+                   .value = file(options->trace),
+                   .help = "Write every candidate of the search to this file: a page to look at if "
+                           "its name ends in .html, JSON otherwise"}},
+      .examples = {"counterbeam ask 'Compute 12 + 3 * 7.'",
+                   "counterbeam ask --method beam --beams 24 --model Qwen/Qwen2.5-7B-Instruct - "
+                   "< question.txt",
+                   "counterbeam ask --steer 0.7 --trace tree.html 'Compute 12 + 3 * 7.'"},
+      .run = [options, &globals] { run(*options, globals); }};
+  options->method.add_to(command);
+  return command;
 }
 
 }  // namespace counterbeam::cli

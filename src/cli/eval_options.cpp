@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "cli/interrupt.h"
 #include "cli/loading.h"
 
@@ -24,30 +25,61 @@ void parse_shard(const std::string& text, EvalOptions& options) {
 
 }  // namespace
 
-void EvalCommand::add_to(CLI::App& command) {
-  command.add_option("--data", data,
-                     "The task's file, or a folder that holds it (tiny-* tasks ship)");
-  command.add_option("--limit", run.limit, "The first N problems of a task only")
-      ->check(CLI::Range(1, 1 << 30));
-  command.add_option("--samples", run.samples, "Answers per problem and method, for pass@k")
-      ->check(CLI::Range(1, 10000));
-  command.add_flag("--resume", run.resume, "Go on with what a former run left in --out");
-  command.add_option("--concurrency", run.concurrency, "Searches in flight at once (default 16)")
-      ->check(CLI::Range(1, 4096));
-  command.add_option("--shard", shard,
-                     "Run part I of N only, as 0/4; counterbeam merge joins them");
-  command.add_option("--system", prompts.system, "System message instead of the task's");
-  command.add_option("--prompt", prompts.user,
-                     "User message instead of the task's; {problem}, {prompt}, {question} and "
-                     "{choices} are filled in");
-  command.add_flag("--traces", run.traces, "Keep every search as a page, linked from the report");
-  command.add_flag("--deterministic", run.deterministic,
-                   "Leave timings out of samples.jsonl, so that two runs are equal byte by byte");
+Option EvalCommand::task_option() {
+  Option option = {.name = "--task", .value = texts(tasks, "TASK,..."), .help = "Tasks to run"};
+  for (const std::string_view name : task_names()) option.value.choices.emplace_back(name);
+  return option;
+}
+
+Option EvalCommand::out_option() {
+  return {.name = "--out",
+          .value =
+              custom("FOLDER", [this](std::string_view path, std::string_view) { run.out = path; }),
+          .help = "Folder for samples.jsonl, summary.json and report.html"};
+}
+
+void EvalCommand::add_to(Command& command) {
+  std::vector<Option> options = {
+      {.name = "--data",
+       .value = text(data, "FILE"),
+       .help = "The task's file, or a folder that holds it (the tiny tasks ship)"},
+      {.name = "--limit",
+       .value = whole(run.limit, 1, 1 << 30),
+       .help = "Run the first N problems of each task",
+       .standard = "all"},
+      {.name = "--samples",
+       .value = whole(samples, 1, 10000),
+       .help = "Answers per problem and method, for pass@k",
+       .standard = "1"},
+      {.name = "--resume", .value = flag(run.resume), .help = "Continue the run in --out"},
+      {.name = "--concurrency",
+       .value = whole(run.concurrency, 1, 4096),
+       .help = "Searches in flight at once",
+       .standard = "16"},
+      {.name = "--shard",
+       .value = text(shard, "I/N"),
+       .help = "Run part I of N, such as 0/4; counterbeam merge joins the parts"},
+      {.name = "--system",
+       .value = text(prompts.system),
+       .help = "System message in place of the task's"},
+      {.name = "--prompt",
+       .value = text(prompts.user),
+       .help = "User message in place of the task's; {problem}, {prompt}, {question} and {choices} "
+               "are filled in"},
+      {.name = "--traces",
+       .value = flag(run.traces),
+       .help = "Keep every search as a page, linked from the report"},
+      {.name = "--deterministic",
+       .value = flag(run.deterministic),
+       .help = "Leave timings out of samples.jsonl, so that two runs are equal byte for byte"},
+  };
+  command.options.insert(command.options.end(), options.begin(), options.end());
 }
 
 void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
   parse_shard(shard, run);
   run.methods = parse_methods(fmt::format("{}", fmt::join(methods, ",")));
+  if (samples) run.samples = *samples;
   if (tasks.size() > 1 && !data.empty() && !std::filesystem::is_directory(data))
     bad_input("--data: {} is one file, but there are {} tasks; name a folder that holds theirs",
               data, tasks.size());
@@ -73,12 +105,12 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
 void print_summary(const EvalSummary& summary, const std::filesystem::path& out,
                    const Globals& globals) {
   if (globals.json) {
-    fmt::print("{}\n", to_line(to_json(summary)));
+    print_result("{}\n", to_line(to_json(summary)));
     return;
   }
-  fmt::print("{}", to_table(summary));
+  print_result("{}", to_table(summary));
   if (!globals.quiet)
-    fmt::print("\nsamples.jsonl, summary.json and report.html are in {}\n", out.string());
+    print_result("\nsamples.jsonl, summary.json and report.html are in {}\n", out.string());
 }
 
 }  // namespace counterbeam::cli

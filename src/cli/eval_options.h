@@ -1,10 +1,11 @@
 // What `eval` and `reproduce` have in common: tasks, data, how to run.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "cli/command.h"
+#include "cli/globals.h"
 #include "eval/report.h"
 #include "eval/run.h"
 
@@ -16,10 +17,13 @@ struct EvalCommand {
   std::string data;
   TaskPrompts prompts;
   std::string shard = "0/1";
+  std::optional<int> samples;  // in place of run.samples
   EvalOptions run;
 
+  Option task_option();
+  Option out_option();
   // Adds the options except tasks, methods and out. REQUIRES this to outlive the parse.
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
   // Loads, runs, writes the reports and prints the table. Ctrl-C keeps what is done. `experiment`
   // is the preset's name, or empty.
   void execute(const Globals& globals, const std::string& experiment);

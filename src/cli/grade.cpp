@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <exception>
-#include <iostream>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,8 +14,10 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "base/quote.h"
-#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/input.h"
 #include "eval/code_judge.h"
 #include "grade/extract.h"
 
@@ -25,7 +26,7 @@ namespace {
 
 struct Options {
   std::string task;
-  std::string gold, pred;
+  std::optional<std::string> gold, pred;
   bool jsonl = false;
 };
 
@@ -121,7 +122,7 @@ class Lines {
       std::unique_lock lock(printing_);
       turn_.wait(lock, [&] { return failure_ || printed_ == number - 1; });
       if (failure_) return;
-      fmt::print("{}", verdict);
+      print_result("{}", verdict);
       failure_ = failure;
       printed_ = number;
       turn_.notify_all();
@@ -131,7 +132,7 @@ class Lines {
   // The line's number; 0 at the end.
   int next(std::string& line) {
     const std::lock_guard lock(reading_);
-    return std::getline(std::cin, line) ? ++read_ : 0;
+    return read_input_line(line) ? ++read_ : 0;
   }
 
   std::string grade(const std::string& line, const std::string& name) {
@@ -146,47 +147,52 @@ class Lines {
   std::exception_ptr failure_;
 };
 
+void run(const Options& options, const Globals& globals) {
+  const bool given = options.gold && options.pred;
+  if (options.jsonl == given || (!given && options.gold))
+    bad_input("grade: give a reference and an answer, or --jsonl, one of the two");
+  Grader grader(options.task);
+  // A program waits more than it computes; the other tasks are done before a thread would start.
+  const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  const int threads = globals.threads > 0 ? globals.threads : cores;
+  if (options.jsonl) return Lines(grader).run(options.task == "code" ? threads : 1);
+  if (options.task == "code") bad_input("grade: code is judged from lines; give --jsonl");
+  const Json verdict = grader.pair(*options.gold, *options.pred);
+  if (globals.json) return print_result("{}\n", to_line(verdict));
+  print_result(
+      "{}; strict: {}; the answer read: {}\n", verdict["equal"].get<bool>() ? "equal" : "not equal",
+      verdict["strict"].get<bool>() ? "equal" : "not equal",
+      verdict["extracted"].is_null() ? "none found" : verdict["extracted"].get<std::string>());
+}
+
 }  // namespace
 
-void add_grade(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "grade",
-      "Judge answers against references, without a model.\n"
-      "An answer may be bare (\"\\frac12\") or a whole completion; the answer in it is found "
-      "first. "
-      "\"equal\" compares by value, \"strict\" as prm800k's grader does. docs/grading.md says what "
-      "counts as equal.\n"
-      "  counterbeam grade --task math '\\frac{1}{2}' 'So it is $\\boxed{0.5}$.'\n"
-      "  counterbeam grade --task math --jsonl < pairs.jsonl > verdicts.jsonl");
-  command->add_option("--task", options->task, "What the answers are: math, choice or code")
-      ->check(CLI::IsMember({"math", "choice", "code"}))
-      ->required();
-  command->add_flag(
-      "--jsonl", options->jsonl,
-      "Read lines {\"gold\", \"pred\"} from standard input, print {\"equal\", \"extracted\", "
-      "\"strict\"}; for code {\"prompt\", \"test\", \"entry_point\", \"pred\"} in, {\"equal\", "
-      "\"extracted\", \"state\", \"detail\"} out (a null test or entry_point: extraction alone)");
-  command->add_option("gold", options->gold, "The reference answer");
-  command->add_option("pred", options->pred, "The answer to judge");
-  command->callback([options, &globals, command] {
-    const bool given = command->count("gold") > 0 && command->count("pred") > 0;
-    if (options->jsonl == given || (!given && command->count("gold") > 0))
-      bad_input("grade: give a reference and an answer, or --jsonl, one of the two");
-    Grader grader(options->task);
-    // A program waits more than it computes; the other tasks are done before a thread would start.
-    const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-    const int threads = globals.threads > 0 ? globals.threads : cores;
-    if (options->jsonl) return Lines(grader).run(options->task == "code" ? threads : 1);
-    if (options->task == "code") bad_input("grade: code is judged from lines; give --jsonl");
-    const Json verdict = grader.pair(options->gold, options->pred);
-    if (globals.json) return fmt::print("{}\n", to_line(verdict));
-    fmt::print(
-        "{}; strict: {}; the answer read: {}\n",
-        verdict["equal"].get<bool>() ? "equal" : "not equal",
-        verdict["strict"].get<bool>() ? "equal" : "not equal",
-        verdict["extracted"].is_null() ? "none found" : verdict["extracted"].get<std::string>());
-  });
+Command grade_command(const Globals& globals) {
+  const auto options = std::make_shared<Options>();
+  return {
+      .name = "grade",
+      .summary = "Judge answers against references, without a model",
+      .description =
+          "An answer may be bare (\"\\frac12\") or a whole completion; the answer in it is found "
+          "first. \"equal\" compares by value, \"strict\" as prm800k's grader does. "
+          "docs/grading.md "
+          "says what counts as equal.",
+      .arguments = {{.name = "GOLD", .value = text(options->gold), .help = "The reference answer"},
+                    {.name = "PRED", .value = text(options->pred), .help = "The answer to judge"}},
+      .options = {{.name = "--task",
+                   .value = one_of(options->task, {"math", "choice", "code"}),
+                   .help = "What the answers are",
+                   .required = true},
+                  {.name = "--jsonl",
+                   .value = flag(options->jsonl),
+                   .help =
+                       "Read lines {\"gold\", \"pred\"} from standard input, print {\"equal\", "
+                       "\"extracted\", \"strict\"}; for code read {\"prompt\", \"test\", "
+                       "\"entry_point\", \"pred\"}, print {\"equal\", \"extracted\", "
+                       "\"state\", \"detail\"} (a null test or entry_point: extraction alone)"}},
+      .examples = {"counterbeam grade --task math '\\frac{1}{2}' 'So it is $\\boxed{0.5}$.'",
+                   "counterbeam grade --task math --jsonl < pairs.jsonl > verdicts.jsonl"},
+      .run = [options, &globals] { run(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

@@ -7,8 +7,9 @@
 
 #include "base/error.h"
 #include "base/json_fields.h"
+#include "base/output.h"
 #include "base/units.h"
-#include "cli/command.h"
+#include "cli/commands.h"
 #include "cli/loading.h"
 #include "engine/back_end.h"
 #include "model/config.h"
@@ -163,17 +164,17 @@ Json to_json(const Report& report, const Memory& memory, const Options& options)
 
 void print_lines(const char* title, const std::vector<std::string>& lines) {
   if (lines.empty()) return;
-  fmt::print("{}\n", title);
+  print_result("{}\n", title);
   for (std::size_t i = 0; i < std::min(lines.size(), kShownProblems); ++i)
-    fmt::print("  {}\n", lines[i]);
+    print_result("  {}\n", lines[i]);
   if (lines.size() > kShownProblems)
-    fmt::print("  and {} more (--json has them all)\n", lines.size() - kShownProblems);
+    print_result("  and {} more (--json has them all)\n", lines.size() - kShownProblems);
 }
 
 void print_text(const Report& report, const Memory& memory, const Options& options) {
   const ModelConfig& c = report.config;
   const auto line = [](const char* key, const std::string& value) {
-    fmt::print("{:<14} {}\n", key, value);
+    print_result("{:<14} {}\n", key, value);
   };
   line("model", report.source);
   line("architecture", fmt::format("{} ({})", name_of(c.architecture), c.model_type));
@@ -218,10 +219,10 @@ void inspect(Options options, const Globals& globals) {
   if (options.tokens == 0) options.tokens = std::min(2048, report.config.max_positions);
   const Memory memory = memory_of(report, options, globals);
   if (globals.json)
-    fmt::print("{}\n", to_line(to_json(report, memory, options)));
+    print_result("{}\n", to_line(to_json(report, memory, options)));
   else
     print_text(report, memory, options);
-  std::fflush(stdout);
+  flush_results();
   const std::vector<std::string>& problems = report.fit.problems;
   if (!problems.empty())
     bad_input("{}: does not fit its config.json: {}{}; download the checkpoint again",
@@ -231,22 +232,25 @@ void inspect(Options options, const Globals& globals) {
 
 }  // namespace
 
-void add_inspect(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "inspect", "What a checkpoint is: architecture, shapes, whether it is whole, memory");
-  command->add_option("--shape", options->shape,
-                      fmt::format("A known shape instead of a checkpoint: {}",
-                                  fmt::join(known_shape_names(), ", ")));
-  command->add_option("--beams", options->beams, "Beams to count memory for")
-      ->check(CLI::Range(1, 65536))
-      ->capture_default_str();
-  command
-      ->add_option("--tokens", options->tokens,
-                   "Tokens of each sequence to count memory for (default: 2048, or the model's "
-                   "context where that is shorter)")
-      ->check(CLI::Range(1, 1 << 30));
-  command->callback([options, &globals] { inspect(*options, globals); });
+Command inspect_command(const Globals& globals) {
+  const auto options = std::make_shared<Options>();
+  Option shape = {.name = "--shape",
+                  .value = text(options->shape, "NAME"),
+                  .help = "A known shape instead of a checkpoint"};
+  shape.value.choices = known_shape_names();
+  return {.name = "inspect",
+          .summary = "Show what a checkpoint is: architecture, shapes, whether it is whole, memory",
+          .options = {shape,
+                      {.name = "--beams",
+                       .value = whole(options->beams, 1, 65536),
+                       .help = "Beams to count memory for"},
+                      {.name = "--tokens",
+                       .value = whole(options->tokens, 1, 1 << 30),
+                       .help = "Tokens of each sequence to count memory for",
+                       .standard = "2048, or the model's context where that is shorter"}},
+          .examples = {"counterbeam inspect --model Qwen/Qwen2.5-7B-Instruct",
+                       "counterbeam inspect --shape qwen3.5-0.8b --beams 32"},
+          .run = [options, &globals] { inspect(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

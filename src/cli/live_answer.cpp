@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+
+#include "base/output.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -30,7 +31,7 @@ LiveAnswer::LiveAnswer(bool quiet)
     : status_(!quiet && ::isatty(STDERR_FILENO)), stream_(status_ && ::isatty(STDOUT_FILENO)) {}
 
 void LiveAnswer::clear() {
-  if (status_) fmt::print(stderr, "\r\033[K");
+  if (status_) write_message("\r\033[K");
 }
 
 void LiveAnswer::update(const BlockReport& report, std::string_view agreed) {
@@ -39,8 +40,8 @@ void LiveAnswer::update(const BlockReport& report, std::string_view agreed) {
   if (stream_ && report.alive > 0) {
     const auto line_end = agreed.rfind('\n');
     if (line_end != agreed.npos && line_end + 1 > printed_) {
-      fmt::print("{}", agreed.substr(printed_, line_end + 1 - printed_));
-      std::fflush(stdout);
+      write_result(agreed.substr(printed_, line_end + 1 - printed_));
+      flush_results();
       printed_ = line_end + 1;
     }
   }
@@ -53,15 +54,13 @@ void LiveAnswer::update(const BlockReport& report, std::string_view agreed) {
   const std::size_t room = terminal_width() - std::min(terminal_width(), status.size() + 5);
   std::string rest(agreed.substr(std::min(printed_, agreed.size())));
   std::replace(rest.begin(), rest.end(), '\n', ' ');
-  fmt::print(stderr, "{}{}{}", status, rest.empty() ? "" : " | ", tail(rest, room));
-  std::fflush(stderr);
+  print_message("{}{}{}", status, rest.empty() ? "" : " | ", tail(rest, room));
 }
 
 void LiveAnswer::finish(std::string_view answer) {
   clear();
-  std::fflush(stderr);
-  fmt::print("{}\n", answer.substr(std::min(printed_, answer.size())));
-  std::fflush(stdout);
+  print_result("{}\n", answer.substr(std::min(printed_, answer.size())));
+  flush_results();
 }
 
 }  // namespace counterbeam::cli

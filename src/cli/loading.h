@@ -1,7 +1,7 @@
 // The global options as what loading a model takes.
 #pragma once
 
-#include "cli/command.h"
+#include "cli/globals.h"
 #include "counterbeam/counterbeam.h"
 
 namespace counterbeam::cli {

@@ -2,7 +2,8 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
-#include "cli/command.h"
+#include "base/output.h"
+#include "cli/commands.h"
 #include "cli/loading.h"
 #include "model/hub.h"
 #include "search/engine_options.h"
@@ -42,25 +43,32 @@ void run(const Options& options, const Globals& globals) {
   engine->logits(ids, [&](int, std::span<const float> row) { file.row(row); });
   file.finish();
   if (globals.json) {
-    fmt::print("{}\n", to_line({{"out", options.out}, {"rows", ids.size()}, {"vocab", vocab}}));
+    print_result("{}\n", to_line({{"out", options.out}, {"rows", ids.size()}, {"vocab", vocab}}));
   } else if (!globals.quiet) {
-    fmt::print("{}: float32 [{}, {}]\n", options.out, ids.size(), vocab);
+    print_result("{}: float32 [{}, {}]\n", options.out, ids.size(), vocab);
   }
 }
 
 }  // namespace
 
-void add_logits(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "logits",
-      "The model's logits after every token of a sequence.\n\n"
-      "Reads a JSON list of token ids and writes float32 [ids, vocabulary]: row i holds the logits "
-      "of the token that follows ids[0..i].\n"
-      "  counterbeam --model DIR logits --ids ids.json --out logits.npy");
-  command->add_option("--ids", options->ids, "JSON file with a list of token ids")->required();
-  command->add_option("--out", options->out, "The .npy file to write")->required();
-  command->callback([options, &globals] { run(*options, globals); });
+Command logits_command(const Globals& globals) {
+  const auto options = std::make_shared<Options>();
+  return {
+      .name = "logits",
+      .summary = "Write the model's logits after every token of a sequence",
+      .description =
+          "Reads a JSON list of token ids and writes float32 [ids, vocabulary]: row i holds the "
+          "logits of the token that follows ids[0..i].",
+      .options = {{.name = "--ids",
+                   .value = file(options->ids),
+                   .help = "JSON file with a list of token ids",
+                   .required = true},
+                  {.name = "--out",
+                   .value = file(options->out),
+                   .help = "The .npy file to write",
+                   .required = true}},
+      .examples = {"counterbeam --model DIR logits --ids ids.json --out logits.npy"},
+      .run = [options, &globals] { run(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

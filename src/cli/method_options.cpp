@@ -1,33 +1,114 @@
 #include "cli/method_options.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/error.h"
+#include "base/quote.h"
+#include "search/methods.h"
 
 namespace counterbeam::cli {
+namespace {
 
-void MethodOptions::add_to(CLI::App& command) {
-  command.add_option("--method", method_, "How to search: " + method_names())
-      ->capture_default_str()
-      ->group("Method");
-  for (const Setting& field : all_settings()) {
-    const std::string name(field.name);
-    command
-        .add_option_function<std::string>(
-            "--" + name, [this, name](const std::string& value) { given_[name] = value; },
-            std::string(field.help))
-        ->group("Method");
+std::string shown_default(const Method& method, const Setting& setting) {
+  const std::string value = value_text(default_settings(method), setting);
+  if (value.empty()) return "none";
+  return value.find(' ') == value.npos ? value : in_quotes(value);
+}
+
+// "16; 1 for sample, greedy": the default of the first method that has the setting, then those that
+// differ from it.
+std::string defaults_of(const Setting& setting) {
+  std::string first;
+  std::vector<std::pair<std::string, std::vector<std::string_view>>> others;
+  for (const Method& method : methods()) {
+    if (!method.find(setting.name)) continue;
+    const std::string value = shown_default(method, setting);
+    if (first.empty()) first = value;
+    if (value == first) continue;
+    auto other = others.begin();
+    while (other != others.end() && other->first != value) ++other;
+    if (other == others.end()) other = others.insert(other, {value, {}});
+    other->second.push_back(method.name);
   }
+  for (const auto& [value, names] : others)
+    first += fmt::format("; {} for {}", value, fmt::join(names, ", "));
+  return first;
+}
+
+std::string users_of(const Setting& setting) {
+  std::vector<std::string_view> users, others;
+  for (const Method& method : methods())
+    (method.find(setting.name) ? users : others).push_back(method.name);
+  if (others.empty()) return "all";
+  if (others.size() < users.size()) return fmt::format("all but {}", fmt::join(others, ", "));
+  return fmt::format("{}", fmt::join(users, ", "));
+}
+
+Option option_of(const Setting& setting) {
+  Option option = {.name = "--" + std::string(setting.name),
+                   .help = std::string(setting.help),
+                   .standard = defaults_of(setting),
+                   .used_by = users_of(setting),
+                   .group = "Settings of the method"};
+  option.value.placeholder = setting.choices.empty() ? setting.type_name() : "NAME";
+  option.value.choices.assign(setting.choices.begin(), setting.choices.end());
+  if (setting.most > setting.least)
+    option.value.range = fmt::format("{} to {}", setting.least, setting.most);
+  return option;
+}
+
+}  // namespace
+
+std::vector<std::string> method_choices() {
+  std::vector<std::string> names;
+  for (const Method& method : methods()) names.emplace_back(method.name);
+  return names;
+}
+
+Section methods_section() {
+  Section section = {.title = "Methods"};
+  for (const Method& method : methods())
+    section.rows.push_back({.name = std::string(method.name), .help = std::string(method.help)});
+  return section;
+}
+
+Section settings_section() {
+  Section section = {.title = "Settings of methods",
+                     .text = "They follow the method's name after colons: cbs:steer=0.7:block=16."};
+  for (const Setting& setting : all_settings()) {
+    Option row = option_of(setting);
+    row.name = fmt::format("{}={}", setting.name, row.value.placeholder);
+    section.rows.push_back(std::move(row));
+  }
+  return section;
+}
+
+void MethodOptions::add_to(Command& command) {
+  Option method = {.name = "--method",
+                   .value = text(method_, "METHOD"),
+                   .help = "How to search; settings may follow its name, as in cbs:steer=0.7",
+                   .group = "Settings of the method"};
+  method.value.choices = method_choices();
+  command.options.push_back(std::move(method));
+  for (const Setting& setting : all_settings()) {
+    Option option = option_of(setting);
+    option.value.take = [this, name = std::string(setting.name)](
+                            std::string_view value, std::string_view) { given_[name] = value; };
+    command.options.push_back(std::move(option));
+  }
+  command.sections.push_back(methods_section());
 }
 
 Settings MethodOptions::settings() const {
-  // A method string with settings is welcome here too: --method cbs:steer=0.7
   Settings settings = parse_method(method_);
-  for (const Setting& field : all_settings()) {
-    const auto given = given_.find(std::string(field.name));
+  for (const Setting& setting : all_settings()) {
+    const auto given = given_.find(std::string(setting.name));
     if (given == given_.end()) continue;
-    if (!settings.method->find(field.name))
-      bad_input("--{}: {} does not use it (see counterbeam ask --help)", field.name,
+    if (!settings.method->find(setting.name))
+      bad_input("--{}: {} does not use it (see counterbeam ask --help)", setting.name,
                 settings.method->name);
-    set_value(settings, field, given->second, fmt::format("--{}", field.name));
+    set_value(settings, setting, given->second, fmt::format("--{}", setting.name));
   }
   validate(settings);
   return settings;

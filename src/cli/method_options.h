@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cli/command.h"
 #include "search/methods.h"
@@ -12,7 +13,7 @@ namespace counterbeam::cli {
 class MethodOptions {
  public:
   // Adds --method and one option per setting. REQUIRES this to outlive the parse.
-  void add_to(CLI::App& command);
+  void add_to(Command& command);
 
   // The method's published settings with what the user gave put over them. Error for a setting
   // that the method does not use, and for values out of range.
@@ -22,5 +23,14 @@ class MethodOptions {
   std::string method_ = "cbs";
   std::map<std::string, std::string> given_;  // by setting name
 };
+
+// The names of all methods, for completion.
+std::vector<std::string> method_choices();
+
+// The methods with what they do.
+Section methods_section();
+
+// The settings as they stand in method strings, with their types, defaults and ranges.
+Section settings_section();
 
 }  // namespace counterbeam::cli

@@ -1,13 +1,14 @@
 // render: a conversation as the text a model is prompted with.
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <iostream>
+#include <memory>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
-#include "cli/command.h"
+#include "base/output.h"
+#include "cli/commands.h"
+#include "cli/input.h"
 #include "model/hub.h"
 #include "text/chat_template.h"
 
@@ -46,9 +47,9 @@ Json render_line(const ChatTemplate& chat, const std::string& line, std::size_t 
 
 void render_lines(const ChatTemplate& chat, bool pieces) {
   std::string line;
-  for (std::size_t number = 1; std::getline(std::cin, line); ++number) {
+  for (std::size_t number = 1; read_input_line(line); ++number) {
     if (line.empty()) continue;
-    fmt::print("{}\n", to_line(render_line(chat, line, number, pieces)));
+    print_result("{}\n", to_line(render_line(chat, line, number, pieces)));
   }
 }
 
@@ -63,9 +64,9 @@ void render_one(const ChatTemplate& chat, const RenderOptions& options, bool jso
     args["add_generation_prompt"] = !options.no_generation_prompt;
   const std::string text = chat.render(messages, args);
   if (json)
-    fmt::print("{}\n", to_line({{"text", text}}));
+    print_result("{}\n", to_line({{"text", text}}));
   else
-    fmt::print("{}", text);
+    print_result("{}", text);
 }
 
 void run(const RenderOptions& options, const Globals& globals) {
@@ -79,32 +80,46 @@ void run(const RenderOptions& options, const Globals& globals) {
 
 }  // namespace
 
-void add_render(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<RenderOptions>();
-  CLI::App* command = app.add_subcommand(
-      "render",
-      "Show the prompt a chat template makes of a conversation.\n"
-      "  counterbeam render 'What is 2+2?' --model DIR\n"
-      "  counterbeam render --template chat_template.jinja --jsonl < conversations.jsonl");
-  command->add_option("question", options->user, "The user's message");
-  command->add_option("--system", options->system, "A system message before it");
-  command->add_option(
-      "--args", options->args,
-      "JSON object of what else the template sees, as '{\"enable_thinking\": true}'");
-  command->add_flag("--no-generation-prompt", options->no_generation_prompt,
-                    "End after the last message instead of opening the answer");
-  command->add_option("--template", options->template_file,
-                      "A template file (default: the template of --model)");
-  command->add_flag("--jsonl", options->jsonl,
-                    "Lines {\"messages\", \"args\"} on standard input, a line {\"text\"} or "
-                    "{\"error\"} out for each");
-  command->add_flag("--pieces", options->pieces,
-                    "With --jsonl: {\"pieces\": [{\"text\", \"trusted\"}]}, which tell what the "
-                    "template wrote from what the conversation brought");
-  command->add_option("--bos", options->bos, "bos_token of a --template");
-  command->add_option("--eos", options->eos, "eos_token of a --template");
-  command->add_option("--now", options->now, "The time strftime_now shows, as 2026-01-02T03:04:05");
-  command->callback([options, &globals] { run(*options, globals); });
+Command render_command(const Globals& globals) {
+  const auto options = std::make_shared<RenderOptions>();
+  return {
+      .name = "render",
+      .summary = "Show the prompt that a chat template makes of a conversation",
+      .arguments = {{.name = "QUESTION",
+                     .value = text(options->user),
+                     .help = "The user's message"}},
+      .options =
+          {{.name = "--system",
+            .value = text(options->system),
+            .help = "A system message before it"},
+           {.name = "--args",
+            .value = text(options->args, "JSON"),
+            .help = "A JSON object with further variables of the template, such as "
+                    "'{\"enable_thinking\": true}'"},
+           {.name = "--no-generation-prompt",
+            .value = flag(options->no_generation_prompt),
+            .help = "End after the last message instead of opening the answer"},
+           {.name = "--template",
+            .value = file(options->template_file),
+            .help = "A template file",
+            .standard = "the template of --model"},
+           {.name = "--jsonl",
+            .value = flag(options->jsonl),
+            .help = "Read lines {\"messages\", \"args\"} from standard input, print {\"text\"} or "
+                    "{\"error\"} for each"},
+           {.name = "--pieces",
+            .value = flag(options->pieces),
+            .help = "With --jsonl: print {\"pieces\": [{\"text\", \"trusted\"}]}, which separates "
+                    "what the template wrote from what the conversation brought"},
+           {.name = "--bos", .value = text(options->bos), .help = "bos_token of a --template"},
+           {.name = "--eos", .value = text(options->eos), .help = "eos_token of a --template"},
+           {.name = "--now",
+            .value = text(options->now, "TIME"),
+            .help = "The time that strftime_now shows, such as 2026-01-02T03:04:05"}},
+      .examples =
+          {"counterbeam render 'What is 2+2?' --model DIR",
+           "counterbeam render --template chat_template.jinja --jsonl < conversations.jsonl"},
+      .run = [options, &globals] { run(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

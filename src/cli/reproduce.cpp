@@ -1,6 +1,9 @@
 // `reproduce`: the paper's experiments by name, on any model and task.
 #include <fmt/format.h>
 
+#include <memory>
+
+#include "cli/commands.h"
 #include "cli/eval_options.h"
 #include "eval/presets.h"
 
@@ -13,12 +16,12 @@ struct Options {
   bool quick = false;
 };
 
-void run(Options& options, const CLI::App& command, const Globals& globals) {
+void run(Options& options, const Globals& globals) {
   const Preset& preset = preset_named(options.name);
   EvalCommand& eval = options.eval;
   eval.methods =
       options.quick && !preset.quick_methods.empty() ? preset.quick_methods : preset.methods;
-  if (command.count("--samples") == 0) eval.run.samples = preset.samples;
+  if (!eval.samples) eval.samples = preset.samples;
   if (eval.run.concurrency == 0) eval.run.concurrency = preset.concurrency;
   if (options.quick && eval.run.limit == 0) eval.run.limit = preset.quick_limit;
   if (eval.tasks.empty()) eval.tasks = {"tiny-math", "tiny-code", "tiny-choice"};
@@ -28,26 +31,38 @@ void run(Options& options, const CLI::App& command, const Globals& globals) {
 
 }  // namespace
 
-void add_reproduce(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<Options>();
-  std::string about = "The paper's experiments, on any model and task:";
-  for (const Preset& preset : presets())
-    about += fmt::format("\n  {:<11} {}", preset.name, preset.about);
-  CLI::App* command = app.add_subcommand("reproduce", about);
-  command->add_option("name", options->name, "Which experiment")->required();
-  command->add_flag("--quick", options->quick, "A few problems, and lighter power sampling");
-  command
-      ->add_option("--task", options->eval.tasks,
-                   "Tasks: " + task_names() + " (default: the three tiny ones)")
-      ->delimiter(',');
-  command->add_option("--out", options->eval.run.out,
-                      "Folder for the results (default: runs/NAME)");
-  options->eval.add_to(*command);
-  command->footer(
-      "Examples:\n"
-      "  counterbeam reproduce table1 --quick\n"
-      "  counterbeam reproduce table1 --model Qwen/Qwen2.5-7B --task math500 --data test.jsonl");
-  command->callback([options, command, &globals] { run(*options, *command, globals); });
+Command reproduce_command(const Globals& globals) {
+  const auto options = std::make_shared<Options>();
+  Section experiments = {.title = "Experiments"};
+  Option name = {
+      .name = "NAME", .value = text(options->name), .help = "The experiment", .required = true};
+  for (const Preset& preset : presets()) {
+    name.value.choices.emplace_back(preset.name);
+    experiments.rows.push_back(
+        {.name = std::string(preset.name), .help = std::string(preset.about)});
+  }
+  Option task = options->eval.task_option();
+  task.standard = "the three tiny ones";
+  Option out = options->eval.out_option();
+  out.standard = "runs/NAME";
+  Command command = {
+      .name = "reproduce",
+      .summary = "Run one of the paper's experiments, on any model and task",
+      .arguments = {name},
+      .options = {{.name = "--quick",
+                   .value = flag(options->quick),
+                   .help = "A few problems, and lighter power sampling"},
+                  task,
+                  out},
+      .sections = {experiments},
+      .examples = {"counterbeam reproduce table1 --quick",
+                   "counterbeam reproduce table1 --model Qwen/Qwen2.5-7B --task math500 --data "
+                   "test.jsonl"},
+      .run = [options, &globals] { run(*options, globals); }};
+  options->eval.add_to(command);
+  for (Option& option : command.options)
+    if (option.name == "--samples") option.standard = "as many as the experiment says";
+  return command;
 }
 
 }  // namespace counterbeam::cli

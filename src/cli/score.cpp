@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cli/command.h"
+#include "base/output.h"
+#include "cli/commands.h"
 #include "cli/loading.h"
 #include "search/methods.h"
 #include "search/score_answer.h"
@@ -57,25 +58,25 @@ Json scored_json(const Candidate& scored, const LoadedModel& model) {
 void print_table(const Candidate& scored, const LoadedModel& model, double steer) {
   const bool colours = ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
   const bool contrast = !scored.logprobs.positive.empty();
-  fmt::print("{:>6} {:>9} {:>9} {:>9} {:>9}  {}\n", "token", "base", "positive", "negative",
-             "reward", "text");
+  print_result("{:>6} {:>9} {:>9} {:>9} {:>9}  {}\n", "token", "base", "positive", "negative",
+               "reward", "text");
   for (std::size_t i = 0; i < scored.tokens.size(); ++i) {
     const std::string text = Json(model.token_text(scored.tokens[i]))
                                  .dump(-1, ' ', false, Json::error_handler_t::replace);
     if (!contrast) {
-      fmt::print("{:>6} {:>9.4f} {:>9} {:>9} {:>9}  {}\n", scored.tokens[i],
-                 scored.logprobs.base[i], "-", "-", "-", text);
+      print_result("{:>6} {:>9.4f} {:>9} {:>9} {:>9}  {}\n", scored.tokens[i],
+                   scored.logprobs.base[i], "-", "-", "-", text);
       continue;
     }
     const double reward = scored.logprobs.positive[i] - scored.logprobs.negative[i];
     const std::string paint = colours ? colour(reward) : "";
-    fmt::print("{:>6} {:>9.4f} {:>9.4f} {:>9.4f} {:>+9.4f}  {}{}{}\n", scored.tokens[i],
-               scored.logprobs.base[i], scored.logprobs.positive[i], scored.logprobs.negative[i],
-               reward, paint, text, paint.empty() ? "" : "\033[0m");
+    print_result("{:>6} {:>9.4f} {:>9.4f} {:>9.4f} {:>+9.4f}  {}{}{}\n", scored.tokens[i],
+                 scored.logprobs.base[i], scored.logprobs.positive[i], scored.logprobs.negative[i],
+                 reward, paint, text, paint.empty() ? "" : "\033[0m");
   }
-  fmt::print("{:>6} {:>9.4f} {:>9.4f} {:>9.4f} {:>+9.4f}  sums\n", scored.tokens.size(),
-             scored.sums.base, scored.sums.positive, scored.sums.negative, scored.sums.reward());
-  fmt::print("score {:.6f} at 1/alpha = {}\n", scored.score, steer);
+  print_result("{:>6} {:>9.4f} {:>9.4f} {:>9.4f} {:>+9.4f}  sums\n", scored.tokens.size(),
+               scored.sums.base, scored.sums.positive, scored.sums.negative, scored.sums.reward());
+  print_result("score {:.6f} at 1/alpha = {}\n", scored.score, steer);
 }
 
 void run(const Options& options, const Globals& globals) {
@@ -85,33 +86,52 @@ void run(const Options& options, const Globals& globals) {
       score_text(model, {.text = options.question, .system = options.system, .raw = options.raw},
                  options.answer, {options.settings, options.end});
   if (globals.json)
-    fmt::print("{}\n", to_line(scored_json(scored, model)));
+    print_result("{}\n", to_line(scored_json(scored, model)));
   else
     print_table(scored, model, options.settings.steer);
 }
 
 }  // namespace
 
-void add_score(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand("score",
-                                         "Per token of a given answer: base, positive "
-                                         "and negative log-prob, and the reward");
-  command->add_option("--question", options->question, "The question")->required();
-  command->add_option("--answer", options->answer, "The answer to judge")->required();
-  command->add_option("--system", options->system, "System message");
-  command->add_flag("--raw", options->raw, "No chat template: the answer continues the question");
-  command->add_flag("--end", options->end, "Count the end-of-sequence token too");
-  command
-      ->add_option("--contexts", options->settings.contexts,
-                   "Context pair by name, neutral or none")
-      ->capture_default_str();
-  command->add_option("--positive", options->settings.positive, "Your own positive context");
-  command->add_option("--negative", options->settings.negative, "Your own negative context");
-  command->add_option("--joiner", options->settings.joiner, "Between question and context");
-  command->add_option("--steer", options->settings.steer, "Steering strength 1/alpha of the score")
-      ->capture_default_str();
-  command->callback([options, &globals] { run(*options, globals); });
+Command score_command(const Globals& globals) {
+  const auto options = std::make_shared<Options>();
+  return {
+      .name = "score",
+      .summary =
+          "Score a given answer: for each token its base, positive and negative "
+          "log-probability and the reward",
+      .options = {{.name = "--question",
+                   .value = text(options->question),
+                   .help = "The question",
+                   .required = true},
+                  {.name = "--answer",
+                   .value = text(options->answer),
+                   .help = "The answer to score",
+                   .required = true},
+                  {.name = "--system", .value = text(options->system), .help = "System message"},
+                  {.name = "--raw",
+                   .value = flag(options->raw),
+                   .help = "No chat template: the answer continues the question"},
+                  {.name = "--end",
+                   .value = flag(options->end),
+                   .help = "Score the end-of-sequence token too"},
+                  {.name = "--contexts",
+                   .value = text(options->settings.contexts, "NAME"),
+                   .help = "Context pair by name (docs/search.md), neutral or none"},
+                  {.name = "--positive",
+                   .value = text(options->settings.positive),
+                   .help = "A positive context of your own"},
+                  {.name = "--negative",
+                   .value = text(options->settings.negative),
+                   .help = "A negative context of your own"},
+                  {.name = "--joiner",
+                   .value = text(options->settings.joiner),
+                   .help = "Text between question and context"},
+                  {.name = "--steer",
+                   .value = number(options->settings.steer, -1000, 1000),
+                   .help = "Steering strength 1/alpha of the score"}},
+      .examples = {"counterbeam score --question 'Compute 12 + 3 * 7.' --answer 'It is 33.'"},
+      .run = [options, &globals] { run(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

@@ -1,7 +1,8 @@
 // `theory`: what search approximates, computed exactly on a toy model.
 #include "base/error.h"
 #include "base/json.h"
-#include "cli/command.h"
+#include "base/output.h"
+#include "cli/commands.h"
 #include "theory/power_toy.h"
 #include "theory/report.h"
 
@@ -28,30 +29,31 @@ Json power_json(double alpha) {
 }
 
 void print_truncation(const ExactTheory& theory, const std::vector<TruncationRow>& rows) {
-  fmt::print("Toy model: {} tokens, {} steps; 1/alpha = {}, largest |reward| = {:.6f}\n",
-             theory.model().vocab(), theory.model().horizon(), theory.steer(),
-             theory.largest_reward());
-  fmt::print("Target: pi(a) exp(R(a)/alpha) / Z with Z = {:.6f}\n\n", theory.zeta({}));
-  fmt::print("Total variation to the target when K tokens are drawn as if nothing came after:\n");
-  fmt::print("{:>4} {:>11} {:>11} {:>12} {:>11} {:>11}  {}\n", "K", "distance", "sum bound",
-             "closed form", "worst step", "step bound", "holds");
+  print_result("Toy model: {} tokens, {} steps; 1/alpha = {}, largest |reward| = {:.6f}\n",
+               theory.model().vocab(), theory.model().horizon(), theory.steer(),
+               theory.largest_reward());
+  print_result("Target: pi(a) exp(R(a)/alpha) / Z with Z = {:.6f}\n\n", theory.zeta({}));
+  print_result("Total variation to the target when K tokens are drawn as if nothing came after:\n");
+  print_result("{:>4} {:>11} {:>11} {:>12} {:>11} {:>11}  {}\n", "K", "distance", "sum bound",
+               "closed form", "worst step", "step bound", "holds");
   for (const TruncationRow& row : rows)
-    fmt::print("{:>4} {:>11.6f} {:>11.6f} {:>12.6f} {:>11.6f} {:>11.6f}  {}\n", row.chunk,
-               row.distance, row.trajectory_bound, row.closed_form, row.worst_step, row.step_bound,
-               row.holds ? "yes" : "NO");
-  fmt::print("K = 1 is the naive per-token policy; K = {} is exact.\n\n", theory.model().horizon());
+    print_result("{:>4} {:>11.6f} {:>11.6f} {:>12.6f} {:>11.6f} {:>11.6f}  {}\n", row.chunk,
+                 row.distance, row.trajectory_bound, row.closed_form, row.worst_step,
+                 row.step_bound, row.holds ? "yes" : "NO");
+  print_result("K = 1 is the naive per-token policy; K = {} is exact.\n\n",
+               theory.model().horizon());
 }
 
 void print_power(double alpha) {
   const ToyModel toy = plan_or_guess();
   const auto answers = power_distribution(toy, alpha);
-  fmt::print("Power toy (PLAN .4 then .95/.05, GUESS .6 then .55/.45), alpha = {}:\n", alpha);
-  fmt::print("  zeta          {:.6f} / {:.6f}\n", power_zeta(toy, {0}, alpha),
-             power_zeta(toy, {1}, alpha));
-  fmt::print("  p_pow(PLAN)   {:.6f}   (low temperature gives {:.6f})\n",
-             power_first_token(toy, alpha)[0], low_temperature_first_token(toy, alpha)[0]);
-  fmt::print("  answers       {:.6f} {:.6f} {:.6f} {:.6f}\n", answers[0], answers[1], answers[2],
-             answers[3]);
+  print_result("Power toy (PLAN .4 then .95/.05, GUESS .6 then .55/.45), alpha = {}:\n", alpha);
+  print_result("  zeta          {:.6f} / {:.6f}\n", power_zeta(toy, {0}, alpha),
+               power_zeta(toy, {1}, alpha));
+  print_result("  p_pow(PLAN)   {:.6f}   (low temperature gives {:.6f})\n",
+               power_first_token(toy, alpha)[0], low_temperature_first_token(toy, alpha)[0]);
+  print_result("  answers       {:.6f} {:.6f} {:.6f} {:.6f}\n", answers[0], answers[1], answers[2],
+               answers[3]);
 }
 
 void run(const Options& options, const Globals& globals) {
@@ -73,16 +75,16 @@ void run(const Options& options, const Globals& globals) {
                        {"worst_step", row.worst_step},
                        {"step_bound", row.step_bound},
                        {"holds", row.holds}});
-    fmt::print("{}\n", to_line({{"vocab", model.vocab()},
-                                {"horizon", model.horizon()},
-                                {"steer", options.steer},
-                                {"largest_reward", theory.largest_reward()},
-                                {"normaliser", theory.zeta({})},
-                                {"target", theory.target()},
-                                {"naive", theory.truncated(1)},
-                                {"truncation", std::move(table)},
-                                {"power_toy", power_json(options.alpha)},
-                                {"holds", holds}}));
+    print_result("{}\n", to_line({{"vocab", model.vocab()},
+                                  {"horizon", model.horizon()},
+                                  {"steer", options.steer},
+                                  {"largest_reward", theory.largest_reward()},
+                                  {"normaliser", theory.zeta({})},
+                                  {"target", theory.target()},
+                                  {"naive", theory.truncated(1)},
+                                  {"truncation", std::move(table)},
+                                  {"power_toy", power_json(options.alpha)},
+                                  {"holds", holds}}));
   } else {
     print_truncation(theory, rows);
     print_power(options.alpha);
@@ -96,32 +98,36 @@ void run(const Options& options, const Globals& globals) {
 
 }  // namespace
 
-void add_theory(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "theory",
-      "Exact target, naive and truncated policies and their bounds on a toy model (--seed picks "
-      "another one); exit code 1 if a bound is violated");
-  command->add_option("--vocab", options->vocab, "Tokens of the toy")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command->add_option("--horizon", options->horizon, "Steps T of the toy")
-      ->check(CLI::Range(1, 20))
-      ->capture_default_str();
-  command->add_option("--steer", options->steer, "Steering strength 1/alpha")
-      ->check(CLI::Range(-100.0, 100.0))
-      ->capture_default_str();
-  command->add_option("--contrast", options->contrast, "How far the two contexts differ")
-      ->check(CLI::Range(0.0, 20.0))
-      ->capture_default_str();
-  command->add_flag("--balanced", options->balanced,
-                    "Contexts of mean reward zero, and the tighter bounds that then hold");
-  command->add_option("--table", options->table,
-                      "Read the toy from a JSON file (docs/theory.md) instead of drawing one");
-  command->add_option("--alpha", options->alpha, "Exponent of the power toy")
-      ->check(CLI::Range(1.0, 100.0))
-      ->capture_default_str();
-  command->callback([options, &globals] { run(*options, globals); });
+Command theory_command(const Globals& globals) {
+  const auto options = std::make_shared<Options>();
+  return {
+      .name = "theory",
+      .summary =
+          "Compute exact target, naive and truncated policies and their bounds on a toy model",
+      .description = "--seed picks another toy model. The exit code is 1 if a bound is violated.",
+      .options = {{.name = "--vocab",
+                   .value = whole(options->vocab, 1, 1000),
+                   .help = "Tokens in the vocabulary of the toy model"},
+                  {.name = "--horizon",
+                   .value = whole(options->horizon, 1, 20),
+                   .help = "Steps T of the toy model"},
+                  {.name = "--steer",
+                   .value = number(options->steer, -100, 100),
+                   .help = "Steering strength 1/alpha"},
+                  {.name = "--contrast",
+                   .value = number(options->contrast, 0, 20),
+                   .help = "How far the two contexts differ"},
+                  {.name = "--balanced",
+                   .value = flag(options->balanced),
+                   .help = "Contexts of mean reward zero, and the tighter bounds that then hold"},
+                  {.name = "--table",
+                   .value = file(options->table),
+                   .help = "Read the toy model from a JSON file (docs/theory.md)"},
+                  {.name = "--alpha",
+                   .value = number(options->alpha, 1, 100),
+                   .help = "Exponent of the power toy"}},
+      .examples = {"counterbeam theory --vocab 4 --horizon 5 --steer 0.5"},
+      .run = [options, &globals] { run(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

@@ -1,13 +1,14 @@
 // counterbeam tokenize: text to ids and back, for people (one text) and for programs (--jsonl).
 #include <fmt/format.h>
 
-#include <iostream>
 #include <memory>
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/output.h"
 #include "base/quote.h"
-#include "cli/command.h"
+#include "cli/commands.h"
+#include "cli/input.h"
 #include "model/hub.h"
 #include "text/tokenizer.h"
 
@@ -15,7 +16,7 @@ namespace counterbeam::cli {
 namespace {
 
 struct Options {
-  std::string text;
+  std::optional<std::string> text;
   bool jsonl = false;
   bool no_special = false;
   bool add_special = false;
@@ -29,7 +30,7 @@ std::filesystem::path tokenizer_folder(const std::string& name) {
 
 // ASCII, so that no character of the text can break a line for whoever reads it.
 void print_line(const Json& value) {
-  fmt::print("{}\n", value.dump(-1, ' ', true, Json::error_handler_t::replace));
+  print_result("{}\n", value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
 Json encoded(const Tokenizer& tokenizer, std::string_view text, const Options& options) {
@@ -40,7 +41,7 @@ Json encoded(const Tokenizer& tokenizer, std::string_view text, const Options& o
 
 void run_lines(const Tokenizer& tokenizer, const Options& options) {
   std::string line;
-  for (int number = 1; std::getline(std::cin, line); ++number) {
+  for (int number = 1; read_input_line(line); ++number) {
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
     const std::string name = fmt::format("line {} of standard input", number);
     const Json value = parse_json(line, name);
@@ -50,52 +51,56 @@ void run_lines(const Tokenizer& tokenizer, const Options& options) {
   }
 }
 
-void show(const Tokenizer& tokenizer, const Options& options) {
+void show(const Tokenizer& tokenizer, const std::string& text, const Options& options) {
   const std::vector<TokenId> ids = tokenizer.encode(
-      options.text,
-      {.special_in_text = !options.no_special, .add_special_tokens = options.add_special});
+      text, {.special_in_text = !options.no_special, .add_special_tokens = options.add_special});
   for (const TokenId id : ids)
-    fmt::print("{:>8}  {}{}\n", id, in_quotes(tokenizer.decode({{id}})),
-               tokenizer.is_special(id) ? "  control token" : "");
+    print_result("{:>8}  {}{}\n", id, in_quotes(tokenizer.decode({{id}})),
+                 tokenizer.is_special(id) ? "  control token" : "");
   const std::string back = tokenizer.decode(ids);
-  fmt::print("{} tokens for {} bytes; decoded: {}\n", ids.size(), options.text.size(),
-             back == options.text ? "the same text" : in_quotes(back));
+  print_result("{} tokens for {} bytes; decoded: {}\n", ids.size(), text.size(),
+               back == text ? "the same text" : in_quotes(back));
 }
 
-std::string whole_input() {
-  return std::string(std::istreambuf_iterator<char>(std::cin), {});
+void run(const Options& options, const Globals& globals) {
+  if (options.jsonl == options.text.has_value())
+    bad_input("tokenize: give a text or --jsonl, one of the two");
+  const Tokenizer tokenizer = Tokenizer::load(tokenizer_folder(globals.model));
+  if (options.jsonl) return run_lines(tokenizer, options);
+  const std::string text = *options.text == "-" ? read_standard_input() : *options.text;
+  if (globals.json)
+    print_line(encoded(tokenizer, text, options));
+  else
+    show(tokenizer, text, options);
 }
 
 }  // namespace
 
-void add_tokenize(CLI::App& app, const Globals& globals) {
-  auto options = std::make_shared<Options>();
-  CLI::App* command = app.add_subcommand(
-      "tokenize",
-      "Show how a text is cut into tokens.\n"
-      "A folder with tokenizer.json alone suffices for --model. Control tokens written out in the "
-      "text, such as <|im_end|>, become their ids as they do in Hugging Face, unless --no-special "
-      "is given; nothing is added unless --add-special is.\n"
-      "  counterbeam tokenize --model DIR \"Hello, world\"\n"
-      "  counterbeam tokenize --model DIR --jsonl < texts.jsonl > ids.jsonl");
-  command->add_option("text", options->text, "The text, or - for standard input");
-  command->add_flag("--jsonl", options->jsonl,
-                    "Read lines {\"text\"} from standard input, print {\"ids\", \"decoded\"}");
-  command->add_flag("--no-special", options->no_special,
-                    "Control tokens in the text are plain characters");
-  command->add_flag("--add-special", options->add_special,
-                    "Add what the tokenizer adds around a text (BOS, EOS)");
-  command->callback([options, &globals, command] {
-    if (options->jsonl == (command->count("text") > 0))
-      bad_input("tokenize: give a text or --jsonl, one of the two");
-    const Tokenizer tokenizer = Tokenizer::load(tokenizer_folder(globals.model));
-    if (options->jsonl) return run_lines(tokenizer, *options);
-    if (options->text == "-") options->text = whole_input();
-    if (globals.json)
-      print_line(encoded(tokenizer, options->text, *options));
-    else
-      show(tokenizer, *options);
-  });
+Command tokenize_command(const Globals& globals) {
+  const auto options = std::make_shared<Options>();
+  return {
+      .name = "tokenize",
+      .summary = "Show how a text is split into tokens",
+      .description =
+          "For --model a folder with tokenizer.json alone suffices. Control tokens written out "
+          "in the text, such as <|im_end|>, become their ids as they do in Hugging Face, unless "
+          "--no-special is given; nothing is added unless --add-special is.",
+      .arguments = {{.name = "TEXT",
+                     .value = text(options->text),
+                     .help = "The text; - reads it from standard input"}},
+      .options = {{.name = "--jsonl",
+                   .value = flag(options->jsonl),
+                   .help = "Read lines {\"text\"} from standard input, print {\"ids\", "
+                           "\"decoded\"}"},
+                  {.name = "--no-special",
+                   .value = flag(options->no_special),
+                   .help = "Control tokens in the text are plain characters"},
+                  {.name = "--add-special",
+                   .value = flag(options->add_special),
+                   .help = "Add what the tokenizer adds around a text (BOS, EOS)"}},
+      .examples = {"counterbeam tokenize --model DIR 'Hello, world'",
+                   "counterbeam tokenize --model DIR --jsonl < texts.jsonl > ids.jsonl"},
+      .run = [options, &globals] { run(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

@@ -1,5 +1,8 @@
 #include "eval/presets.h"
 
+#include <fmt/ranges.h>
+
+#include "base/closest.h"
 #include "base/error.h"
 #include "search/contexts.h"
 
@@ -68,12 +71,13 @@ std::span<const Preset> presets() {
 }
 
 const Preset& preset_named(std::string_view name) {
-  std::string names;
+  std::vector<std::string_view> names;
   for (const Preset& preset : presets()) {
     if (preset.name == name) return preset;
-    names += (names.empty() ? "" : ", ") + std::string(preset.name);
+    names.push_back(preset.name);
   }
-  bad_input("experiment \"{}\" is not known; known: {}", name, names);
+  bad_input("experiment \"{}\" is not known; known: {}{}", name, fmt::join(names, ", "),
+            did_you_mean(name, names));
 }
 
 }  // namespace counterbeam

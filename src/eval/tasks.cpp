@@ -1,10 +1,13 @@
 #include "eval/tasks.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
 #include <numeric>
 
+#include "base/closest.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/random.h"
@@ -227,9 +230,9 @@ fs::path data_path(const TaskKind& task, const fs::path& data) {
 
 }  // namespace
 
-std::string task_names() {
-  std::string names;
-  for (const TaskKind& task : kTasks) names += (names.empty() ? "" : ", ") + std::string(task.name);
+std::vector<std::string_view> task_names() {
+  std::vector<std::string_view> names;
+  for (const TaskKind& task : kTasks) names.push_back(task.name);
   return names;
 }
 
@@ -237,7 +240,9 @@ TaskData load_task(std::string_view name, const fs::path& data, std::uint64_t se
                    const TaskPrompts& prompts) {
   const auto task = std::find_if(kTasks.begin(), kTasks.end(),
                                  [&](const TaskKind& kind) { return kind.name == name; });
-  if (task == kTasks.end()) bad_input("task \"{}\" is not known; known: {}", name, task_names());
+  if (task == kTasks.end())
+    bad_input("task \"{}\" is not known; known: {}{}", name, fmt::join(task_names(), ", "),
+              did_you_mean(name, task_names()));
   const fs::path path = data_path(*task, data);
   const bool csv = path.extension() == ".csv" || path.stem().extension() == ".csv";
   const std::vector<DataRow> rows = csv ? read_csv(path) : read_json_lines(path);

@@ -37,7 +37,7 @@ struct TaskPrompts {
   std::string system, user;
 };
 
-std::string task_names();  // "tiny-math, ..."
+std::vector<std::string_view> task_names();
 
 // Loads a task. `data` is a file, a folder that contains the file under its public name (directly
 // or in a folder named like the task), or empty for the shipped tasks. The choices of a question

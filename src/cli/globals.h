@@ -1,0 +1,26 @@
+// The options that every command takes, before or after its name.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace counterbeam::cli {
+
+struct Globals {
+  std::string model;             // empty: the shipped model
+  std::string device = "auto";   // auto, cpu, cuda
+  std::string dtype = "auto";    // auto, f32, bf16
+  int threads = 0;               // 0: all cores
+  std::int64_t cache_bytes = 0;  // 0: a share of the free memory
+  std::uint64_t seed = 0;
+  bool json = false;
+  bool quiet = false;
+};
+
+// Their description. REQUIRES that `globals` outlives the parse.
+std::vector<Option> global_options(Globals& globals);
+
+}  // namespace counterbeam::cli

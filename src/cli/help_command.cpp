@@ -1,0 +1,53 @@
+// `help`, `man` and `completion`: the command line about itself.
+#include <memory>
+
+#include "base/output.h"
+#include "cli/commands.h"
+#include "cli/completion.h"
+#include "cli/help.h"
+#include "cli/manual.h"
+
+namespace counterbeam::cli {
+
+Command help_command(const Program& program) {
+  const auto name = std::make_shared<std::string>();
+  return {.name = "help",
+          .summary = "Show the help of a command",
+          .arguments = {{.name = "COMMAND",
+                         .value = text(*name),
+                         .help = "The command",
+                         .standard = "the list of commands"}},
+          .run = [name, &program] {
+            if (name->empty()) return write_result(program_help(program, help_width()));
+            write_result(command_help(program, program.at(*name), help_width()));
+          }};
+}
+
+Command man_command(const Program& program) {
+  return {.name = "man",
+          .summary = "Print the manual page",
+          .description = "An installation has it in place: man counterbeam.",
+          .examples = {"counterbeam man | man -l -"},
+          .run = [&program] { write_result(manual_page(program)); }};
+}
+
+Command completion_command(const Program& program) {
+  const auto shell = std::make_shared<std::string>();
+  return {.name = "completion",
+          .summary = "Print the completions of commands and options for a shell",
+          .description = "An installation has them in place for all three shells.",
+          .arguments = {{.name = "SHELL",
+                         .value = one_of(*shell, {"bash", "zsh", "fish"}),
+                         .help = "The shell",
+                         .required = true}},
+          .examples = {"source <(counterbeam completion bash)",
+                       "counterbeam completion zsh > ~/.zfunc/_counterbeam",
+                       "counterbeam completion fish > ~/.config/fish/completions/counterbeam.fish"},
+          .run = [shell, &program] {
+            write_result(*shell == "bash"  ? bash_completion(program)
+                         : *shell == "zsh" ? zsh_completion(program)
+                                           : fish_completion(program));
+          }};
+}
+
+}  // namespace counterbeam::cli
