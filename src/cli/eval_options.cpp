@@ -86,7 +86,7 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   std::vector<TaskData> loaded;
   for (const std::string& name : tasks)
     loaded.push_back(load_task(name, data, globals.seed, prompts));
-  const LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
+  const LoadedModel model = load_model(globals);
   run.seed = globals.seed;
   run.quiet = globals.quiet || globals.json;
   run.cancellation = &cancelled_by_ctrl_c();

@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <condition_variable>
-#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -17,7 +15,7 @@
 #include "base/output.h"
 #include "base/quote.h"
 #include "cli/commands.h"
-#include "cli/input.h"
+#include "cli/line_filter.h"
 #include "eval/code_judge.h"
 #include "grade/extract.h"
 
@@ -93,60 +91,6 @@ class Grader {
   std::optional<CodeJudge> judge_;  // made when the first program comes
 };
 
-// Lines of standard input, graded by several threads and printed in their order. The first bad
-// line ends it, after what stands before it.
-class Lines {
- public:
-  explicit Lines(Grader& grader) : grader_(grader) {}
-
-  void run(int threads) {
-    {
-      std::vector<std::jthread> others;
-      for (int i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
-      work();
-    }
-    if (failure_) std::rethrow_exception(failure_);
-  }
-
- private:
-  void work() {
-    std::string line;
-    while (const int number = next(line)) {
-      std::string verdict;
-      std::exception_ptr failure;
-      try {
-        verdict = grade(line, fmt::format("line {} of standard input", number));
-      } catch (...) {
-        failure = std::current_exception();
-      }
-      std::unique_lock lock(printing_);
-      turn_.wait(lock, [&] { return failure_ || printed_ == number - 1; });
-      if (failure_) return;
-      print_result("{}", verdict);
-      failure_ = failure;
-      printed_ = number;
-      turn_.notify_all();
-    }
-  }
-
-  // The line's number; 0 at the end.
-  int next(std::string& line) {
-    const std::lock_guard lock(reading_);
-    return read_input_line(line) ? ++read_ : 0;
-  }
-
-  std::string grade(const std::string& line, const std::string& name) {
-    if (line.find_first_not_of(" \t\r") == line.npos) return "";
-    return to_line(grader_.grade(parse_json(line, name), name)) + "\n";
-  }
-
-  Grader& grader_;
-  std::mutex reading_, printing_;
-  std::condition_variable turn_;
-  int read_ = 0, printed_ = 0;
-  std::exception_ptr failure_;
-};
-
 void run(const Options& options, const Globals& globals) {
   const bool given = options.gold && options.pred;
   if (options.jsonl == given || (!given && options.gold))
@@ -155,7 +99,11 @@ void run(const Options& options, const Globals& globals) {
   // A program waits more than it computes; the other tasks are done before a thread would start.
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads = globals.threads > 0 ? globals.threads : cores;
-  if (options.jsonl) return Lines(grader).run(options.task == "code" ? threads : 1);
+  if (options.jsonl)
+    return filter_lines(options.task == "code" ? threads : 1,
+                        [&](const std::string& line, const std::string& name) {
+                          return to_line(grader.grade(parse_json(line, name), name));
+                        });
   if (options.task == "code") bad_input("grade: code is judged from lines; give --jsonl");
   const Json verdict = grader.pair(*options.gold, *options.pred);
   if (globals.json) return print_result("{}\n", to_line(verdict));

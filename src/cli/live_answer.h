@@ -1,11 +1,17 @@
-// The live view of `ask` on a terminal: a status line that is redrawn after every block, and above
-// it the lines of the answer that all living beams already agree on.
+// The live view of `ask` on a terminal: a status line with blocks, tokens, time left and the best
+// text so far, redrawn ten times a second from the first token on; above it the lines of the answer
+// that all candidates already agree on.
 #pragma once
 
 #include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
+#include <thread>
 
+#include "engine/engine.h"
 #include "search/search.h"
 
 namespace counterbeam::cli {
@@ -13,21 +19,47 @@ namespace counterbeam::cli {
 class LiveAnswer {
  public:
   // Shows nothing unless standard error is a terminal; streams the answer only where standard
-  // output is one too.
-  explicit LiveAnswer(bool quiet);
+  // output is one too. REQUIRES that the engine outlives it.
+  LiveAnswer(bool quiet, const Engine& engine);
+  ~LiveAnswer();  // takes the status line away
+  LiveAnswer(const LiveAnswer&) = delete;
+  LiveAnswer& operator=(const LiveAnswer&) = delete;
 
-  // `agreed` is the text of report.agreed.
-  void update(const BlockReport& report, std::string_view agreed);
-  // Clears the status and prints what of the answer has not been printed yet.
+  // `agreed` and `best` are the texts of report.agreed and report.best_tokens.
+  void update(const BlockReport& report, const std::string& agreed, const std::string& best);
+  // Takes the status line away and prints what of the answer has not been printed yet.
   void finish(std::string_view answer);
 
  private:
-  void clear();
+  void redraw_until_stopped();
+  void draw();
+  void stop();
 
-  bool status_ = false;
-  bool stream_ = false;
+  const Engine& engine_;
+  const std::int64_t drawn_before_;
+  const bool status_, stream_;
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;  // guards everything below
+  std::condition_variable stopped_;
+  bool stopping_ = false;
+  BlockReport report_;
+  std::string best_;
   std::size_t printed_ = 0;  // bytes of the answer
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  double last_block_ = 0;    // seconds from the start to the end of the last block
+  std::thread thread_;
 };
+
+struct LiveStatus {
+  int block = 0, blocks = 0;  // finished blocks, and the most there can be
+  std::size_t alive = 0, finished = 0;
+  double best = 0;
+  std::int64_t tokens = 0;
+  double seconds = 0;
+  double seconds_left = -1;  // at most; negative: not known yet
+  std::string text{};        // the best so far
+};
+
+// The status line in at most width - 1 columns: what matters least is left out first.
+std::string live_line(const LiveStatus& status, int width);
 
 }  // namespace counterbeam::cli

@@ -1,14 +1,13 @@
-// The global options as what loading a model takes.
+// Loads the model that the global options name.
 #pragma once
 
 #include "cli/globals.h"
-#include "counterbeam/counterbeam.h"
+#include "search/loaded_model.h"
 
 namespace counterbeam::cli {
 
-inline LoadOptions load_options(const Globals& globals) {
-  return {globals.device, globals.dtype, globals.threads, !globals.quiet && !globals.json,
-          globals.cache_bytes};
-}
+LoadOptions load_options(const Globals& globals);
+
+LoadedModel load_model(const Globals& globals);
 
 }  // namespace counterbeam::cli

@@ -1,4 +1,5 @@
-// counterbeam: the command line. Exit codes: 0 done, 1 failed, 2 bad usage or input.
+// counterbeam: the command line. Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 stopped by
+// Ctrl-C.
 #include <algorithm>
 #include <exception>
 #include <new>
@@ -12,7 +13,7 @@
 namespace counterbeam::cli {
 namespace {
 
-constexpr int kFailed = 1, kBadInput = 2;
+constexpr int kFailed = 1, kBadInput = 2, kInterrupted = 130;
 
 void run(std::span<const std::string> arguments) {
   Globals globals;
@@ -35,6 +36,18 @@ void run(std::span<const std::string> arguments) {
   flush_results();
 }
 
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::BadInput:
+      return kBadInput;
+    case ErrorKind::Cancelled:
+      return kInterrupted;
+    case ErrorKind::Failed:
+      break;
+  }
+  return kFailed;
+}
+
 // Reports the failure after the results that came before it, whether or not they arrive.
 int report(const char* message, int code) {
   std::fflush(stdout);
@@ -47,7 +60,7 @@ int run_and_report(std::span<const std::string> arguments) {
     run(arguments);
     return 0;
   } catch (const Error& error) {
-    return report(error.what(), error.kind() == ErrorKind::BadInput ? kBadInput : kFailed);
+    return report(error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
     return report("out of memory", kFailed);
   } catch (const std::exception& error) {

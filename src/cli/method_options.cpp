@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/quote.h"
 #include "search/methods.h"
@@ -102,12 +104,15 @@ void MethodOptions::add_to(Command& command) {
 
 Settings MethodOptions::settings() const {
   Settings settings = parse_method(method_);
+  const std::vector<std::string> named = settings_given(method_);
   for (const Setting& setting : all_settings()) {
     const auto given = given_.find(std::string(setting.name));
     if (given == given_.end()) continue;
     if (!settings.method->find(setting.name))
       bad_input("--{}: {} does not use it (see counterbeam ask --help)", setting.name,
                 settings.method->name);
+    if (std::find(named.begin(), named.end(), setting.name) != named.end())
+      bad_input("--{}: given twice, here and in --method; give it once", setting.name);
     set_value(settings, setting, given->second, fmt::format("--{}", setting.name));
   }
   validate(settings);

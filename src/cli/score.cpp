@@ -1,15 +1,16 @@
-// `score`: what the model thinks of a given answer, token by token, under the
-// three prompts.
-#include <unistd.h>
-
+// `score`: the log-probabilities of a given answer under the three prompts, token by token; or of
+// lines of answers.
 #include <algorithm>
-#include <cstdlib>
+#include <atomic>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/output.h"
+#include "base/terminal.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/line_filter.h"
 #include "cli/loading.h"
+#include "cli/question_options.h"
 #include "search/methods.h"
 #include "search/score_answer.h"
 
@@ -17,14 +18,13 @@ namespace counterbeam::cli {
 namespace {
 
 struct Options {
-  std::string question, answer, system;
-  bool raw = false;
+  QuestionOptions asked;
+  std::optional<std::string> question, answer;
   bool end = false;
   Settings settings = default_settings(default_method());
 };
 
-// A terminal colour for a reward: green above zero, red below, stronger with
-// size.
+// A terminal colour for a reward: green above zero, red below, stronger with size.
 std::string colour(double reward) {
   constexpr int kGreens[] = {0, 22, 28, 34};
   constexpr int kReds[] = {0, 52, 88, 124};
@@ -56,7 +56,7 @@ Json scored_json(const Candidate& scored, const LoadedModel& model) {
 }
 
 void print_table(const Candidate& scored, const LoadedModel& model, double steer) {
-  const bool colours = ::isatty(STDOUT_FILENO) && !std::getenv("NO_COLOR");
+  const bool colours = terminal_of(stdout).colour;
   const bool contrast = !scored.logprobs.positive.empty();
   print_result("{:>6} {:>9} {:>9} {:>9} {:>9}  {}\n", "token", "base", "positive", "negative",
                "reward", "text");
@@ -79,12 +79,33 @@ void print_table(const Candidate& scored, const LoadedModel& model, double steer
   print_result("score {:.6f} at 1/alpha = {}\n", scored.score, steer);
 }
 
+void score_lines(const Options& options, const ScoreText& scoring, const Globals& globals) {
+  const LoadedModel model = load_model(globals);
+  std::atomic<int> failures = 0;
+  filter_lines(options.asked.concurrency, [&](const std::string& line, const std::string& name) {
+    try {
+      const Json row = parse_row(line, name);
+      const Question question = options.asked.question(row, name);
+      return to_line(scored_json(
+          score_text(model, question, text_field(row, name, "answer"), scoring), model));
+    } catch (const BadInput& error) {
+      ++failures;
+      return to_line({{"error", error.what()}});
+    }
+  });
+  if (failures > 0) failed("{} of the lines have no score: see \"error\"", failures.load());
+}
+
 void run(const Options& options, const Globals& globals) {
   validate(options.settings);
-  const LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
+  const bool given = options.question && options.answer;
+  if (options.asked.jsonl ? options.question || options.answer : !given)
+    bad_input("score: give --question and --answer, or --jsonl alone");
+  const ScoreText scoring{options.settings, options.end, &cancelled_by_ctrl_c()};
+  if (options.asked.jsonl) return score_lines(options, scoring, globals);
+  const LoadedModel model = load_model(globals);
   const Candidate scored =
-      score_text(model, {.text = options.question, .system = options.system, .raw = options.raw},
-                 options.answer, {options.settings, options.end});
+      score_text(model, options.asked.question(*options.question), *options.answer, scoring);
   if (globals.json)
     print_result("{}\n", to_line(scored_json(scored, model)));
   else
@@ -95,26 +116,19 @@ void run(const Options& options, const Globals& globals) {
 
 Command score_command(const Globals& globals) {
   const auto options = std::make_shared<Options>();
-  return {
+  Command command = {
       .name = "score",
       .summary =
           "Score a given answer: for each token its base, positive and negative "
           "log-probability and the reward",
-      .options = {{.name = "--question",
-                   .value = text(options->question),
-                   .help = "The question",
-                   .required = true},
+      .options = {{.name = "--question", .value = text(options->question), .help = "The question"},
                   {.name = "--answer",
                    .value = text(options->answer),
-                   .help = "The answer to score",
-                   .required = true},
-                  {.name = "--system", .value = text(options->system), .help = "System message"},
-                  {.name = "--raw",
-                   .value = flag(options->raw),
-                   .help = "No chat template: the answer continues the question"},
+                   .help = "The answer to score"},
                   {.name = "--end",
                    .value = flag(options->end),
-                   .help = "Score the end-of-sequence token too"},
+                   .help = "Score the token that ends the answer too: of the model's end tokens "
+                           "the one that is likeliest there"},
                   {.name = "--contexts",
                    .value = text(options->settings.contexts, "NAME"),
                    .help = "Context pair by name (docs/search.md), neutral or none"},
@@ -130,8 +144,11 @@ Command score_command(const Globals& globals) {
                   {.name = "--steer",
                    .value = number(options->settings.steer, -1000, 1000),
                    .help = "Steering strength 1/alpha of the score"}},
-      .examples = {"counterbeam score --question 'Compute 12 + 3 * 7.' --answer 'It is 33.'"},
+      .examples = {"counterbeam score --question 'Compute 12 + 3 * 7.' --answer 'It is 33.'",
+                   "counterbeam score --jsonl < answers.jsonl > scores.jsonl"},
       .run = [options, &globals] { run(*options, globals); }};
+  options->asked.add_to(command, "{\"question\" or \"messages\", \"system\", \"answer\"}");
+  return command;
 }
 
 }  // namespace counterbeam::cli

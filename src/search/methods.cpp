@@ -255,6 +255,14 @@ Settings parse_method(std::string_view text) {
   return settings;
 }
 
+std::vector<std::string> settings_given(std::string_view text) {
+  std::vector<std::string> names;
+  const std::vector<std::string_view> pieces = split(text, ':');
+  for (const std::string_view item : std::span(pieces).subspan(1))
+    names.emplace_back(item.substr(0, item.find('=')));
+  return names;
+}
+
 std::vector<MethodString> parse_methods(std::span<const std::string> texts) {
   std::vector<MethodString> parsed;
   for (const std::string& text : texts) {

@@ -74,6 +74,9 @@ struct MethodString {
 // names the setting and what is allowed.
 Settings parse_method(std::string_view text);
 
+// The names of the settings that such a string gives.
+std::vector<std::string> settings_given(std::string_view text);
+
 // Several, separated by commas outside quotes. Error where one is given twice.
 std::vector<MethodString> parse_methods(std::string_view list);
 std::vector<MethodString> parse_methods(std::span<const std::string> texts);

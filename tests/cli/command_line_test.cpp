@@ -91,9 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"ask what is this",
                 "ask: unexpected argument \"is\"; it takes one argument, and a text of several "
                 "words needs quotes (counterbeam ask --help)"},
-        Mistake{"ask",
-                "ask: QUESTION is missing: The question; - reads it from standard input "
-                "(counterbeam ask --help)"},
+        Mistake{"ask", "ask: give a question or --jsonl, one of the two"},
         Mistake{"logits --out x.npy",
                 "logits: --ids FILE is missing: JSON file with a list of token ids (counterbeam "
                 "logits --help)"},

@@ -39,7 +39,7 @@ TEST(CheckArrows, FindsForbiddenIncludes) {
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.out,
             "base/c.h:1: base may not include cli/command.h\n"
-            "cache/a.h:1: \"../model/a.h\" climbs out of its folder\n"
+            "cache/a.h:1: \"../model/a.h\": an include path may not contain ../\n"
             "text/a.cpp:2: text may not include tensor/a.h\n"
             "utils/a.h:1: room \"utils\" has no arrow in tools/check_arrows\n");
 }
@@ -106,7 +106,7 @@ TEST_F(SetupTest, SaysWhatToDoWithoutSudo) {
   const auto result = setup("build");
   EXPECT_EQ(result.code, 1);
   EXPECT_EQ(result.err,
-            "tools/setup: not root and no sudo; let an administrator run: apt-get install "
+            "tools/setup: not root and no sudo; ask an administrator to run: apt-get install "
             "python3\n");
   EXPECT_EQ(logged(), "");
 }

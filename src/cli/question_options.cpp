@@ -1,0 +1,95 @@
+#include "cli/question_options.h"
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "cli/input.h"
+
+namespace counterbeam::cli {
+namespace {
+
+std::vector<Message> messages_of(const Json& list, const std::string& name) {
+  if (!list.is_array()) bad_input("{}: \"messages\" must be a list of messages", name);
+  std::vector<Message> messages;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const std::string place = fmt::format("{}: message {}", name, i + 1);
+    if (!list[i].is_object())
+      bad_input("{} is {}; an object with \"role\" and \"content\" is needed", place,
+                printable(to_line(list[i]), 60));
+    messages.push_back({text_field(list[i], place, "role"), text_field(list[i], place, "content")});
+  }
+  return messages;
+}
+
+}  // namespace
+
+Json parse_row(const std::string& line, const std::string& name) {
+  Json row = parse_json(line, name);
+  if (!row.is_object())
+    bad_input("{}: an object is needed, found {}", name, printable(to_line(row), 60));
+  return row;
+}
+
+std::string text_field(const Json& row, const std::string& name, const char* field) {
+  const auto found = row.find(field);
+  if (found == row.end())
+    bad_input("{}: field \"{}\" is missing; give it as a string", name, field);
+  if (!found->is_string())
+    bad_input("{}: field \"{}\" is {}; give it as a string", name, field,
+              printable(to_line(*found), 60));
+  return found->get<std::string>();
+}
+
+std::string text_argument(const std::string& argument) {
+  if (argument != "-") return argument;
+  std::string text = read_standard_input();
+  if (text.ends_with('\n')) text.pop_back();
+  if (text.ends_with('\r')) text.pop_back();
+  return text;
+}
+
+void QuestionOptions::add_to(Command& command, const std::string& fields) {
+  command.options.insert(
+      command.options.end(),
+      {{.name = "--system", .value = cli::text(system), .help = "System message"},
+       {.name = "--raw",
+        .value = flag(raw),
+        .help = "Continue the question itself, without a chat template"},
+       {.name = "--template-args",
+        .value = cli::text(template_arguments, "JSON"),
+        .help = "A JSON object with further variables of the chat template, such as "
+                "{\"enable_thinking\": true}"},
+       {.name = "--jsonl",
+        .value = flag(jsonl),
+        .help = "Read lines " + fields +
+                " from standard input and print the object of --json for "
+                "each, in order; a line that cannot be answered gives {\"error\"}"},
+       {.name = "--concurrency",
+        .value = whole(concurrency, 1, 4096),
+        .help = "With --jsonl: lines answered at once"}});
+}
+
+Question QuestionOptions::question(std::string text) const {
+  return {.text = std::move(text),
+          .system = system,
+          .raw = raw,
+          .template_arguments = template_arguments};
+}
+
+Question QuestionOptions::question(const Json& row, const std::string& name) const {
+  const bool has_messages = row.contains("messages");
+  if (has_messages == row.contains("question"))
+    bad_input("{}: give \"question\" or \"messages\", one of the two", name);
+  Question asked = has_messages ? question_of(messages_of(row["messages"], name))
+                                : Question{.text = text_field(row, name, "question")};
+  if (row.contains("system")) {
+    if (!asked.system.empty())
+      bad_input("{}: the system message is given twice, in \"system\" and in \"messages\"", name);
+    asked.system = text_field(row, name, "system");
+  }
+  if (asked.system.empty()) asked.system = system;
+  asked.raw = raw;
+  asked.template_arguments = template_arguments;
+  return asked;
+}
+
+}  // namespace counterbeam::cli

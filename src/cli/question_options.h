@@ -1,0 +1,37 @@
+// How `ask` and `score` take a question: as arguments, or as lines of JSON.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "cli/command.h"
+#include "search/prompts.h"
+
+namespace counterbeam::cli {
+
+struct QuestionOptions {
+  std::string system;
+  bool raw = false;
+  std::string template_arguments = "{}";
+  bool jsonl = false;
+  int concurrency = 16;  // lines answered at once
+
+  // Adds --system, --raw, --template-args, --jsonl and --concurrency. `fields` says what a line
+  // holds. REQUIRES that this outlives the parse.
+  void add_to(Command& command, const std::string& fields);
+
+  Question question(std::string text) const;
+  // From a line {"question": TEXT} or {"messages": [{"role", "content"}, ...]}, and "system" in
+  // place of --system. `name` opens the error.
+  Question question(const Json& row, const std::string& name) const;
+};
+
+// The line as an object; BadInput where it is something else.
+Json parse_row(const std::string& line, const std::string& name);
+// A field that must be there and be a string.
+std::string text_field(const Json& row, const std::string& name, const char* field);
+
+// The text given as an argument, or all of standard input for "-", without its last line end.
+std::string text_argument(const std::string& argument);
+
+}  // namespace counterbeam::cli
