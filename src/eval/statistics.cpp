@@ -16,12 +16,33 @@ double share(const QuestionTally& question) {
   return static_cast<double>(question.correct) / question.samples;
 }
 
-Interval wilson(double mean, double count) {
-  const double z2 = kNormal95 * kNormal95;
+Interval wilson(double mean, double count, double z = kNormal95) {
+  const double z2 = z * z;
   const double centre = (mean + z2 / (2 * count)) / (1 + z2 / count);
-  const double half = kNormal95 / (1 + z2 / count) *
-                      std::sqrt(mean * (1 - mean) / count + z2 / (4 * count * count));
+  const double half =
+      z / (1 + z2 / count) * std::sqrt(mean * (1 - mean) / count + z2 / (4 * count * count));
   return {mean, std::max(0.0, centre - half), std::min(1.0, centre + half)};
+}
+
+// The 97.5 % point of Student's t, by bisection of its distribution function (Simpson's rule).
+double student_95(double freedom) {
+  const auto density = [&](double t) {
+    return std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) /
+           std::sqrt(freedom * M_PI) * std::pow(1 + t * t / freedom, -(freedom + 1) / 2);
+  };
+  const auto below = [&](double t) {  // P(0 < T < t)
+    constexpr int kSteps = 400;
+    const double h = t / kSteps;
+    double sum = density(0) + density(t);
+    for (int i = 1; i < kSteps; ++i) sum += (i % 2 ? 4 : 2) * density(i * h);
+    return sum * h / 3;
+  };
+  double low = 1.9, high = 13;  // 12.706 at one degree of freedom
+  for (int i = 0; i < 40; ++i) {
+    const double middle = (low + high) / 2;
+    (below(middle) < 0.475 ? low : high) = middle;
+  }
+  return low;
 }
 
 // Two-sided exact test: the probability of a split at least as uneven under a fair coin.
@@ -39,11 +60,16 @@ double mcnemar(int only_a, int only_b) {
 double sign_flip(const std::vector<double>& differences) {
   double observed = 0;
   for (double difference : differences) observed += difference;
-  int as_extreme = 1;  // the observed difference counts
+  int as_extreme = 1;                 // the observed difference counts
+  constexpr std::size_t kBits = 128;  // signs of one random block
   for (std::uint32_t trial = 0; trial < kPermutations; ++trial) {
     double sum = 0;
-    for (std::uint32_t i = 0; i < differences.size(); ++i)
-      sum += uniform({0x7e57, trial, i, 0, 0}) < 0.5 ? differences[i] : -differences[i];
+    for (std::size_t first = 0; first < differences.size(); first += kBits) {
+      const Words4 signs = philox({trial, static_cast<std::uint32_t>(first), 0, 0}, {0x7e57, 0});
+      const std::size_t count = std::min(kBits, differences.size() - first);
+      for (std::size_t i = 0; i < count; ++i)
+        sum += signs[i / 32] >> (i % 32) & 1 ? differences[first + i] : -differences[first + i];
+    }
     as_extreme += std::abs(sum) >= std::abs(observed) - 1e-12;
   }
   return static_cast<double>(as_extreme) / (kPermutations + 1);
@@ -54,20 +80,23 @@ double sign_flip(const std::vector<double>& differences) {
 Interval accuracy(std::span<const QuestionTally> questions) {
   CB_CHECK(!questions.empty());
   const auto n = static_cast<double>(questions.size());
-  double mean = 0;
-  for (const QuestionTally& question : questions) mean += share(question);
+  double mean = 0, samples = 0, square = 0;
+  for (const QuestionTally& question : questions) {
+    mean += share(question);
+    samples += question.samples;
+  }
   mean /= n;
-  double square = 0;
+  if (samples == n || n == 1) return wilson(mean, n);
   for (const QuestionTally& question : questions) square += std::pow(share(question) - mean, 2);
-  const double variance = square / (n * n);  // of the mean, from the spread of question means
+  const double variance = square / (n * (n - 1));  // of the mean
   const double count = variance > 0 ? mean * (1 - mean) / variance : n;
-  return wilson(mean, std::max(count, 1.0));
+  return wilson(mean, std::clamp(count, 1.0, samples), student_95(n - 1));
 }
 
 std::optional<double> pass_at_k(std::span<const QuestionTally> questions, int k) {
   CB_CHECK(k >= 1 && !questions.empty());
   double sum = 0;
-  for (const auto& [correct, samples] : questions) {
+  for (const auto& [correct, samples, weight] : questions) {
     if (samples < k) return std::nullopt;
     double all_wrong = 1;
     for (int i = samples - correct + 1; i <= samples; ++i)
@@ -101,11 +130,14 @@ PairedTest paired_test(std::span<const QuestionTally> a, std::span<const Questio
   PairedTest test;
   test.exact = true;
   int only_a = 0, only_b = 0;
+  double weights = 0;
+  for (const QuestionTally& question : a) weights += question.weight;
   std::vector<double> differences;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    differences.push_back(share(b[i]) - share(a[i]));
-    test.difference += differences.back() / static_cast<double>(a.size());
-    test.exact = test.exact && a[i].samples == 1 && b[i].samples == 1;
+    CB_CHECK(a[i].weight == b[i].weight);
+    differences.push_back((share(b[i]) - share(a[i])) * a[i].weight / weights);
+    test.difference += differences.back();
+    test.exact = test.exact && a[i].samples == 1 && b[i].samples == 1 && a[i].weight == a[0].weight;
     only_a += a[i].correct > b[i].correct;
     only_b += b[i].correct > a[i].correct;
   }

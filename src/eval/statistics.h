@@ -12,7 +12,8 @@ namespace counterbeam {
 // The result of one question: correct answers among its samples.
 struct QuestionTally {
   int correct = 0;
-  int samples = 0;  // > 0
+  int samples = 0;    // > 0
+  double weight = 1;  // in paired tests: how much the question counts beside the others
 };
 
 struct Interval {
@@ -21,10 +22,11 @@ struct Interval {
   double high = 0;
 };
 
-// The mean over questions of the share of correct samples, with a 95 % interval. Samples of a
-// question are not independent, so the variance is that of the question means. The interval is
-// Wilson's for the effective sample size of that variance: with one sample per question it is
-// Wilson's own, and means of 0 and 1 have an interval too. REQUIRES: at least one question.
+// The mean over questions of the share of correct samples, with a 95 % interval. With one sample
+// per question the interval is Wilson's. Samples of a question are not independent: with several,
+// it is Wilson's for the effective sample size, mean (1 - mean) over the variance of the question
+// means (n - 1 in its denominator), at most the number of samples, and with Student's t for n - 1
+// degrees of freedom. Means of 0 and 1 have an interval too. REQUIRES: at least one question.
 Interval accuracy(std::span<const QuestionTally> questions);
 
 // The probability that at least one of k samples is correct: the mean over questions of 1 - C(n -
@@ -42,14 +44,14 @@ struct ScoredSample {
 std::optional<double> best_of_k(std::span<const std::vector<ScoredSample>> questions, int k);
 
 struct PairedTest {
-  double difference = 0;  // mean of b - a over questions
+  double difference = 0;  // weighted mean of b - a over questions
   double p_value = 1;     // two-sided
   bool exact = false;     // McNemar's exact test; otherwise sign-flip permutation
 };
 
-// Tests whether two methods differ on the same questions. With one sample per question it is
-// McNemar's exact test, otherwise a sign-flip permutation test on the question means. REQUIRES: the
-// same questions in the same order.
+// Tests whether two methods differ on the same questions. With one sample per question and equal
+// weights it is McNemar's exact test, otherwise a sign-flip permutation test on the weighted
+// question means. REQUIRES: the same questions with the same weights in the same order.
 PairedTest paired_test(std::span<const QuestionTally> a, std::span<const QuestionTally> b);
 
 }  // namespace counterbeam

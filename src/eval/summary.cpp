@@ -11,9 +11,15 @@ namespace {
 
 constexpr int kMostBestOf = 64;
 
+// A question's samples by one method.
+struct QuestionSamples {
+  std::vector<const Sample*> samples;
+  double weight = 1;  // of the question in paired tests
+};
+
 // The samples of one method on one task, by question.
 struct Group {
-  std::map<std::string, std::vector<const Sample*>> questions;
+  std::map<std::string, QuestionSamples> questions;
 };
 
 // Names in order of first appearance.
@@ -31,10 +37,11 @@ struct Ordered {
 
 std::vector<QuestionTally> tallies(const Group& group, bool Sample::*verdict) {
   std::vector<QuestionTally> tallies;
-  for (const auto& [id, samples] : group.questions) {
+  for (const auto& [id, question] : group.questions) {
     QuestionTally& tally = tallies.emplace_back();
-    for (const Sample* sample : samples) tally.correct += sample->*verdict;
-    tally.samples = static_cast<int>(samples.size());
+    for (const Sample* sample : question.samples) tally.correct += sample->*verdict;
+    tally.samples = static_cast<int>(question.samples.size());
+    tally.weight = question.weight;
   }
   return tallies;
 }
@@ -48,9 +55,9 @@ MethodSummary summarise_method(const std::string& method, const Group& group) {
   summary.strict = accuracy(tallies(group, &Sample::correct_strict));
   for (int k = 1; const auto value = pass_at_k(correct, k); ++k) summary.pass_at.push_back(*value);
   std::vector<std::vector<ScoredSample>> scored;
-  for (const auto& [id, samples] : group.questions) {
+  for (const auto& [id, question] : group.questions) {
     scored.emplace_back();
-    for (const Sample* sample : samples) {
+    for (const Sample* sample : question.samples) {
       ++summary.samples;
       scored.back().push_back({sample->score, sample->correct});
       summary.errors += !sample->error.empty();
@@ -75,10 +82,10 @@ MethodSummary summarise_method(const std::string& method, const Group& group) {
 MethodPair compare(const std::string& a, const Group& left, const std::string& b,
                    const Group& right) {
   Group common_left, common_right;
-  for (const auto& [id, samples] : left.questions) {
+  for (const auto& [id, question] : left.questions) {
     const auto other = right.questions.find(id);
     if (other == right.questions.end()) continue;
-    common_left.questions[id] = samples;
+    common_left.questions[id] = question;
     common_right.questions[id] = other->second;
   }
   MethodPair pair{a, b, {}, static_cast<int>(common_left.questions.size())};
@@ -124,33 +131,72 @@ Interval mean_of(const std::vector<Interval>& parts) {
   return {mean, mean - std::sqrt(below), mean + std::sqrt(above)};
 }
 
-// The methods that every task has, over all tasks. Questions of two tasks differ even if their ids
-// are equal.
+// The element-wise mean, as long as the shortest.
+std::vector<double> mean_of(const std::vector<const std::vector<double>*>& lists) {
+  std::vector<double> means = *lists.front();
+  for (const auto* list : lists) means.resize(std::min(means.size(), list->size()));
+  for (std::size_t k = 0; k < means.size(); ++k) {
+    means[k] = 0;
+    for (const auto* list : lists) means[k] += (*list)[k] / static_cast<double>(lists.size());
+  }
+  return means;
+}
+
+// A method over tasks: every figure is the mean of the tasks' figures, counts are sums.
+MethodSummary average_method(const std::vector<const MethodSummary*>& tasks) {
+  MethodSummary average;
+  average.method = tasks.front()->method;
+  std::vector<Interval> accuracies, stricts;
+  std::vector<const std::vector<double>*> pass_at, best_of;
+  for (const MethodSummary* task : tasks) {
+    accuracies.push_back(task->accuracy);
+    stricts.push_back(task->strict);
+    pass_at.push_back(&task->pass_at);
+    best_of.push_back(&task->best_of);
+    average.questions += task->questions;
+    average.samples += task->samples;
+    average.errors += task->errors;
+    for (double MethodSummary::*figure :
+         {&MethodSummary::truncated, &MethodSummary::unparsed, &MethodSummary::answer_tokens,
+          &MethodSummary::generated_tokens, &MethodSummary::scored_tokens,
+          &MethodSummary::cached_tokens, &MethodSummary::seconds})
+      average.*figure += task->*figure / static_cast<double>(tasks.size());
+  }
+  average.accuracy = mean_of(accuracies);
+  average.strict = mean_of(stricts);
+  average.pass_at = mean_of(pass_at);
+  average.best_of = mean_of(best_of);
+  return average;
+}
+
+// The methods that every task has, over all tasks, each task counting the same. Questions of two
+// tasks differ even if their ids are equal.
 TaskSummary average_of(const std::vector<TaskSummary>& tasks, Ordered<Ordered<Group>>& groups) {
   TaskSummary average{"average", {}, {}, {}};
   if (tasks.size() < 2) return average;
   Ordered<Group> joint;
   for (const MethodSummary& first : tasks[0].methods) {
-    std::vector<Interval> parts, strict_parts;
+    std::vector<const MethodSummary*> parts;
     Group all;
     for (const TaskSummary& task : tasks) {
       const auto found =
           std::find_if(task.methods.begin(), task.methods.end(),
                        [&](const MethodSummary& m) { return m.method == first.method; });
       if (found == task.methods.end()) continue;
-      parts.push_back(found->accuracy);
-      strict_parts.push_back(found->strict);
-      for (const auto& [id, samples] : groups[task.task][first.method].questions)
-        all.questions[task.task + "/" + id] = samples;
+      parts.push_back(&*found);
+      const auto& questions = groups[task.task][first.method].questions;
+      for (const auto& [id, question] : questions)
+        all.questions[task.task + "/" + id] = {question.samples,
+                                               1.0 / static_cast<double>(questions.size())};
     }
     if (parts.size() != tasks.size()) continue;
-    MethodSummary summary = summarise_method(first.method, all);
-    summary.accuracy = mean_of(parts);
-    summary.strict = mean_of(strict_parts);
-    average.methods.push_back(summary);
+    average.methods.push_back(average_method(parts));
     joint[first.method] = std::move(all);
   }
-  average.pairs = summarise_task("average", joint).pairs;
+  for (std::size_t i = 0; i < joint.names.size(); ++i)
+    for (std::size_t j = i + 1; j < joint.names.size(); ++j)
+      average.pairs.push_back(
+          compare(joint.names[i], joint[joint.names[i]], joint.names[j], joint[joint.names[j]]));
   average.equal = at_equal_compute(average.methods);
   return average;
 }
@@ -162,7 +208,7 @@ EvalSummary summarise(const std::vector<Sample>& samples) {
   Ordered<Ordered<Group>> groups;
   EvalSummary summary;
   for (const Sample& sample : samples) {
-    groups[sample.task][sample.method].questions[sample.id].push_back(&sample);
+    groups[sample.task][sample.method].questions[sample.id].samples.push_back(&sample);
     if (sample.correct != sample.correct_strict) summary.disagreements.push_back(sample);
   }
   for (const std::string& task : groups.names)

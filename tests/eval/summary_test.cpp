@@ -126,5 +126,38 @@ TEST(BestOfK, EqualsTheAverageOverAllSubsets) {
   EXPECT_FALSE(best_of_k(questions, 6).has_value());
 }
 
+TEST(Summary, EveryFigureOfTheAverageWeighsTasksEqually) {
+  // Method a is right on 10 questions of a small task and wrong on 90 of a large one, b the other
+  // way round: both average .500 and there is no difference between them.
+  std::vector<Sample> samples;
+  const auto add = [&](const char* task, int count, const char* method, bool correct, int tokens) {
+    for (int i = 0; i < count; ++i) {
+      Sample sample;
+      sample.task = task;
+      sample.id = std::to_string(i);
+      sample.method = method;
+      sample.correct = sample.correct_strict = correct;
+      sample.generated_tokens = tokens;
+      samples.push_back(sample);
+    }
+  };
+  add("small", 10, "a", true, 100);
+  add("small", 10, "b", false, 100);
+  add("large", 90, "a", false, 300);
+  add("large", 90, "b", true, 300);
+  const EvalSummary summary = summarise(samples);
+  ASSERT_EQ(summary.average.methods.size(), 2u);
+  for (const MethodSummary& method : summary.average.methods) {
+    EXPECT_DOUBLE_EQ(method.accuracy.mean, 0.5);
+    EXPECT_DOUBLE_EQ(method.pass_at[0], 0.5);
+    EXPECT_DOUBLE_EQ(method.best_of[0], 0.5);
+    EXPECT_DOUBLE_EQ(method.generated_tokens, 200);
+    EXPECT_EQ(method.samples, 100);
+  }
+  ASSERT_EQ(summary.average.pairs.size(), 1u);
+  EXPECT_NEAR(summary.average.pairs[0].test.difference, 0, 1e-12);
+  EXPECT_GT(summary.average.pairs[0].test.p_value, 0.9);
+}
+
 }  // namespace
 }  // namespace counterbeam
