@@ -6,7 +6,8 @@
 
 namespace counterbeam {
 
-void grade(const TaskData& task, const Problem& problem, const CodeJudge* judge, Sample& sample) {
+void grade_sample(const TaskData& task, const Problem& problem, const CodeJudge* judge,
+                  Sample& sample) {
   if (task.judging == Judging::Code) {
     CB_CHECK(judge);
     sample.extracted = extract_code(sample.answer, problem.code.prompt, problem.code.entry_point);

@@ -73,7 +73,7 @@ Sample record(const LoadedModel& model, const Job& job, const AnsweredQuestion& 
                to_html(result.trace, job.problem->question.text,
                        [&](TokenId token) { return model.token_text(token); }));
   }
-  grade(*job.task, *job.problem, judge, sample);
+  grade_sample(*job.task, *job.problem, judge, sample);
   return sample;
 }
 

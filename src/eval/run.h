@@ -37,8 +37,9 @@ struct EvalOptions {
 void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
               const EvalOptions& options);
 
-// Grades one answer. REQUIRES: `judge` for code
-void grade(const TaskData& task, const Problem& problem, const CodeJudge* judge, Sample& sample);
+// Grades one answer. REQUIRES: `judge` for code.
+void grade_sample(const TaskData& task, const Problem& problem, const CodeJudge* judge,
+                  Sample& sample);
 
 // Merges the samples of several shards. Throws Error if two contain the same sample.
 void merge_samples(const std::vector<std::filesystem::path>& shards,

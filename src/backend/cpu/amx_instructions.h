@@ -9,7 +9,7 @@
 // prevent that and cost nothing on a core whose sibling is idle.
 #define COUNTERBEAM_SPACED(instruction) instruction "\n.rept 8\nnop\n.endr"
 
-namespace counterbeam {
+namespace counterbeam::hardware_tiles {
 
 template <typename Config>
 void configure_tiles(const Config& config) {
@@ -42,6 +42,6 @@ void multiply_tiles() {
                    : "i"(kSums), "i"(kInputs), "i"(kWeights));
 }
 
-}  // namespace counterbeam
+}  // namespace counterbeam::hardware_tiles
 
 #undef COUNTERBEAM_SPACED

@@ -13,6 +13,12 @@
 
 namespace counterbeam {
 
+#ifdef COUNTERBEAM_EMULATED_TILES
+using namespace emulated_tiles;
+#else
+using namespace hardware_tiles;
+#endif
+
 inline constexpr int kTileRows = 16;
 inline constexpr int kTileDepth = 32;  // bf16 inputs of one tile row
 inline constexpr int kTileBytes = 1024;

@@ -84,8 +84,8 @@ struct AttentionLoops {
 
   template <int R>
   static void score(State<R>& state, const Weight* keys, int padded) {
-    for (int column = 0; column < kPanel; column += Sums<S, R>::kColumns) {
-      Sums<S, R> sums;
+    for (int column = 0; column < kPanel; column += BlockSums<S, R>::kColumns) {
+      BlockSums<S, R> sums;
       sums.clear();
       const Input* a = state.queries;
       const Weight* w = keys + column;
@@ -144,8 +144,8 @@ struct AttentionLoops {
   // sums = sums * fade + shares * values, over the first `tokens` of the page.
   template <int R>
   static void mix(State<R>& state, const Weight* values, int padded, int tokens) {
-    for (int column = 0; column < padded; column += Sums<S, R>::kColumns) {
-      Sums<S, R> sums;
+    for (int column = 0; column < padded; column += BlockSums<S, R>::kColumns) {
+      BlockSums<S, R> sums;
       float* at = state.sums + column;
 #pragma GCC unroll 16
       for (int r = 0; r < R; ++r) {

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace counterbeam {
+namespace counterbeam::emulated_tiles {
 
 class EmulatedTiles {
  public:
@@ -62,4 +62,4 @@ void multiply_tiles() {
   EmulatedTiles::multiply(kSums, kInputs, kWeights);
 }
 
-}  // namespace counterbeam
+}  // namespace counterbeam::emulated_tiles

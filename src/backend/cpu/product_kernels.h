@@ -11,7 +11,7 @@ namespace counterbeam {
 
 // Sums of R rows and the columns of two vectors. `a` holds the R rows interleaved.
 template <typename S, int R>
-struct Sums {
+struct BlockSums {
   static constexpr int kColumns = 2 * S::kWidth;
   typename S::F sum[R][2];
 
@@ -34,7 +34,7 @@ struct F32Weights {
   static constexpr int kInputWords = 1;
 
   template <int R>
-  static void step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+  static void step(BlockSums<S, R>& sums, const Input* a, const Weight* w) {
     const auto w0 = S::load(w), w1 = S::load(w + S::kWidth);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) sums.step(S::set1(a[r]), w0, w1, r);
@@ -51,7 +51,7 @@ struct Bf16Weights {
   static constexpr int kInputWords = 2;
 
   template <int R>
-  static void step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+  static void step(BlockSums<S, R>& sums, const Input* a, const Weight* w) {
     const auto w0 = S::lower(w), w1 = S::lower(w + S::kWidth);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) sums.step(S::set1(a[r]), w0, w1, r);
@@ -61,7 +61,7 @@ struct Bf16Weights {
   }
   // Only the lower inputs of the pair.
   template <int R>
-  static void half_step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+  static void half_step(BlockSums<S, R>& sums, const Input* a, const Weight* w) {
     const auto w0 = S::lower(w), w1 = S::lower(w + S::kWidth);
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) sums.step(S::set1(a[r]), w0, w1, r);
@@ -76,7 +76,8 @@ struct Bf16Weights<S, true> {
   static constexpr int kInputWords = 1;
 
   template <int R>
-  static void dot(Sums<S, R>& sums, const Input* a, typename S::Pairs w0, typename S::Pairs w1) {
+  static void dot(BlockSums<S, R>& sums, const Input* a, typename S::Pairs w0,
+                  typename S::Pairs w1) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       const auto x = S::set1_pairs(a[r]);
@@ -85,11 +86,11 @@ struct Bf16Weights<S, true> {
     }
   }
   template <int R>
-  static void step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+  static void step(BlockSums<S, R>& sums, const Input* a, const Weight* w) {
     dot(sums, a, S::load_pairs(w), S::load_pairs(w + S::kWidth));
   }
   template <int R>
-  static void half_step(Sums<S, R>& sums, const Input* a, const Weight* w) {
+  static void half_step(BlockSums<S, R>& sums, const Input* a, const Weight* w) {
     dot(sums, a, S::lower_only(S::load_pairs(w)), S::lower_only(S::load_pairs(w + S::kWidth)));
   }
 };
@@ -203,8 +204,8 @@ struct ProductLoops {
                              Fetch& fetch) {
     const Input* inputs = static_cast<const Input*>(p.inputs) + first_row * input_words(p.depth);
     const int groups = p.depth / W::kInputs / 4;
-    for (int column = 0; column < kPanel; column += Sums<S, R>::kColumns) {
-      Sums<S, R> sums;
+    for (int column = 0; column < kPanel; column += BlockSums<S, R>::kColumns) {
+      BlockSums<S, R> sums;
       sums.clear();
       const Input* a = inputs;
       const Weight* w = weights + column;
@@ -222,7 +223,7 @@ struct ProductLoops {
   }
 
   template <int R>
-  static void finish(const Product& p, const Sums<S, R>& sums, int first_row, int column) {
+  static void finish(const Product& p, const BlockSums<S, R>& sums, int first_row, int column) {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) {
       float* out = p.out.row(first_row + r) + (column - p.first_column);
