@@ -1,9 +1,9 @@
-// Engine: what a search is written against. Sequences are opened from prompts, extended by sampling
-// or scored on given tokens, forked and dropped; batching is the engine's work. Every call may be
-// made from any thread, blocks until done, and never changes its result with what else runs. A call
-// that throws leaves its sequences as they were before it.
+// Engine: the interface that searches are written against. Sequences are opened from prompts,
+// extended by sampling, scored on given tokens, forked and dropped; batching is the engine's
+// business. Any thread may make any call. A call blocks until it is done; its result does not
+// depend on what else runs. A call that throws leaves its sequences as they were before it.
 //
-// A sequence is a list of tokens. All but the last of them are in the cache: the last one is fed
+// A sequence is a list of tokens. All but the last are in the KV cache: the last one is fed
 // together with the next request, so opening, extending, scoring and forking compose freely.
 #pragma once
 
@@ -29,7 +29,7 @@ class SequenceState {
   virtual std::int64_t length() const = 0;
 };
 
-// A handle to one forkable sequence; dropping it gives its pages back. Forks cost microseconds.
+// A handle to one forkable sequence; dropping it frees its memory.
 class Sequence {
  public:
   Sequence() = default;
@@ -45,31 +45,32 @@ class Sequence {
 
 struct Opened {
   std::vector<Sequence> sequences;  // one per prompt
-  // Prompt tokens that went through the model (once, even where memory was short and they had to
-  // be computed again), and those that were shared with another prompt or the cache.
+  // Prompt tokens that went through the model (counted once, even if they had to be recomputed
+  // after a preemption), and those shared with another prompt or found in the cache.
   std::int64_t computed_tokens = 0, cached_tokens = 0;
 };
 
 struct ExtendRequest {
-  Sequence* sequence = nullptr;        // sampled from; grows
-  std::vector<Sequence*> followers{};  // read the same tokens under other prompts; grow alike
+  Sequence* sequence = nullptr;        // sampled from; grows by the drawn tokens
+  std::vector<Sequence*> followers{};  // read the same tokens under other prompts; grow by them too
   int max_tokens = 0;
   Sampling sampling{};
   DrawKey key{};                // token i of the request is drawn at key.position + i
-  std::vector<TokenId> stop{};  // a drawn token of these is kept and ends the request
-  // Token-level mixtures: draw from the sum of mix[i] * log-probs, i = 0 the sequence, then the
-  // followers. Empty: the sequence alone. Tokens below plausibility * max p (of the sequence) drop.
+  std::vector<TokenId> stop{};  // drawing one of these ends the request; it is kept
+  // Token-level mixtures: draw from the sum of mix[i] * log-probs, where 0 is the sequence and 1..
+  // are the followers. Empty: from the sequence alone. Tokens whose probability under the sequence
+  // is below plausibility * its maximum are not drawn.
   std::vector<float> mix{};
   float plausibility = 0;
 };
 
 struct Extension {
   std::vector<TokenId> tokens;
-  std::vector<float> logprobs;        // of the sequence, temperature 1
+  std::vector<float> logprobs;        // under the sequence, temperature 1
   std::vector<float> drawn_logprobs;  // under the distribution the tokens were drawn from
   std::vector<std::vector<float>> follower_logprobs;  // [followers][tokens], temperature 1
   bool stopped = false;                               // the last token is a stop token
-  bool full = false;  // fewer tokens than asked: the sequence or a follower reached max_length
+  bool full = false;  // ended early: the sequence or a follower reached max_length
 };
 
 struct ScoreRequest {
@@ -77,9 +78,9 @@ struct ScoreRequest {
   std::span<const TokenId> tokens{};
 };
 
-// What a search may assume of an engine beyond the calls themselves. An engine over somebody else's
-// server says false where that server cannot; a search that needs the ability then refuses with an
-// error, or takes another way. LocalEngine and ToyEngine can do everything.
+// What a search may assume of an engine beyond the calls themselves. An engine over a remote server
+// sets false what that server cannot do; a search that needs it then refuses with an error or takes
+// another way. LocalEngine and ToyEngine can do all of it.
 struct EngineAbilities {
   // The same distribution and the same DrawKey give the same token, whatever else runs. False:
   // the key is at most a seed, so a run cannot be repeated exactly.
@@ -110,13 +111,13 @@ class Engine {
   virtual ~Engine() = default;
   virtual const EngineInfo& info() const = 0;
 
-  // Prefills the prompts; what several have in common at their start is computed once.
-  // REQUIRES prompts to be non-empty and shorter than max_length, ids inside the vocabulary: else
-  // an Error that says which.
+  // Prefills the prompts; a shared prefix is computed once. Throws an Error that names the prompt
+  // if one is empty, has max_length tokens or more, or has an id outside the vocabulary.
   virtual Opened open(std::span<const std::vector<TokenId>> prompts,
                       const Cancellation* cancellation = nullptr) = 0;
 
-  // All requests together, in one batch per step. Results in the order of the requests.
+  // Extends all requests together, batched in every step. The results are in the order of the
+  // requests.
   virtual std::vector<Extension> extend(std::span<const ExtendRequest> requests,
                                         const Cancellation* cancellation = nullptr) = 0;
 

@@ -81,9 +81,9 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
   info_.vocab_size = model->config().vocab;
   info_.max_length =
       std::min<std::int64_t>(model->config().max_positions, longest_sequence(size, shape));
-  sequences_ = std::make_shared<Sequences>(std::move(ops), std::move(model), size);
+  state_ = std::make_shared<EngineState>(std::move(ops), std::move(model), size);
   Scheduler::Options scheduling;
-  const BackendCosts& costs = sequences_->ops->costs();
+  const BackendCosts& costs = state_->ops->costs();
   scheduling.planner = {
       options.step_rows > 0 ? options.step_rows : costs.step_rows,
       options.rows_beside_draws > 0 ? options.rows_beside_draws : costs.rows_beside_draws,
@@ -94,13 +94,13 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
     const auto states = static_cast<std::size_t>(size.states);
     scheduling.kept_prefixes = std::min(options.kept_prefixes, states / 8);
   }
-  scheduler_ = std::make_unique<Scheduler>(*sequences_, scheduling);
+  scheduler_ = std::make_unique<Scheduler>(*state_, scheduling);
 }
 
 LocalEngine::~LocalEngine() {
   scheduler_.reset();
-  const std::lock_guard lock(sequences_->mutex);
-  while (sequences_->drop_oldest_kept()) {
+  const std::lock_guard lock(state_->mutex);
+  while (state_->drop_oldest_kept()) {
   }
 }
 
@@ -109,20 +109,20 @@ Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
   if (prompts.empty()) return {};
   for (std::size_t i = 0; i < prompts.size(); ++i) validate_prompt(prompts[i], info_, i);
   Opened opened;
-  Call call;
+  EngineCall call;
   call.cancellation = cancellation;
   std::int64_t prompt_tokens = 0;
   {
-    const std::lock_guard lock(sequences_->mutex);
-    const std::uint64_t birth = ++sequences_->clock;
+    const std::lock_guard lock(state_->mutex);
+    const std::uint64_t birth = ++state_->clock;
     for (const std::vector<TokenId>& prompt : prompts) {
-      auto record = sequences_->add(prompt, birth);
+      auto record = state_->add(prompt, birth);
       prompt_tokens += record->length() - 1;
-      Request request;
-      request.work = Work::Prompt;
+      EngineRequest request;
+      request.kind = RequestKind::Prompt;
       request.records = {record.get()};
       call.requests.push_back(std::move(request));
-      opened.sequences.emplace_back(std::make_unique<LocalSequence>(sequences_, std::move(record)));
+      opened.sequences.emplace_back(std::make_unique<LocalSequence>(state_, std::move(record)));
     }
   }
   scheduler_->run(call);
@@ -131,17 +131,17 @@ Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
   return opened;
 }
 
-// Riding along is right as long as rows cost nothing; recurrent layers move their whole state with
-// every row, so for them it never is.
+// Lockstep pays as long as extra rows cost nothing. Recurrent layers move their whole state with
+// every row, so for them it never does.
 std::size_t LocalEngine::lockstep_rows() const {
   if (options_.followers == FollowerMode::Lockstep) return std::numeric_limits<std::size_t>::max();
   if (options_.followers != FollowerMode::Auto || config().delta_layers() > 0) return 0;
-  return static_cast<std::size_t>(sequences_->ops->costs().cheap_rows);
+  return static_cast<std::size_t>(state_->ops->costs().cheap_rows);
 }
 
-// Recurrent layers do not mind: a piece moves a state once for several tokens.
+// Chunks pay for recurrent layers too: a chunk moves the state once for several tokens.
 int LocalEngine::piece_rows() const {
-  const BackendCosts& costs = sequences_->ops->costs();
+  const BackendCosts& costs = state_->ops->costs();
   if (options_.followers == FollowerMode::Pieces) return std::max(costs.cheap_rows, 16);
   return options_.followers == FollowerMode::Auto && costs.takes_pieces ? costs.cheap_rows : 0;
 }
@@ -149,18 +149,18 @@ int LocalEngine::piece_rows() const {
 std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> requests,
                                            const Cancellation* cancellation) {
   if (requests.empty()) return {};
-  Call call;
+  EngineCall call;
   call.cancellation = cancellation;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const ExtendRequest& ask = requests[i];
     validate_extension(ask, i);
-    Request request;
-    request.work = Work::Extend;
+    EngineRequest request;
+    request.kind = RequestKind::Extend;
     request.ask = &ask;
-    request.records = {&record_of(ask.sequence, *sequences_, "sequence", i)};
+    request.records = {&record_of(ask.sequence, *state_, "sequence", i)};
     std::int64_t longest = ask.sequence->length();
     for (const Sequence* follower : ask.followers) {
-      request.records.push_back(&record_of(follower, *sequences_, "follower", i));
+      request.records.push_back(&record_of(follower, *state_, "follower", i));
       longest = std::max(longest, follower->length());
     }
     if (longest >= info_.max_length) {
@@ -173,20 +173,20 @@ std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> reques
   }
   scheduler_->run(call);
   std::vector<Extension> extensions;
-  for (Request& request : call.requests) extensions.push_back(std::move(request.extension));
+  for (EngineRequest& request : call.requests) extensions.push_back(std::move(request.extension));
   return extensions;
 }
 
 std::vector<std::vector<float>> LocalEngine::score(std::span<const ScoreRequest> requests,
                                                    const Cancellation* cancellation) {
   if (requests.empty()) return {};
-  Call call;
+  EngineCall call;
   call.cancellation = cancellation;
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const ScoreRequest& ask = requests[i];
-    Request request;
-    request.work = Work::Score;
-    request.records = {&record_of(ask.sequence, *sequences_, "sequence", i)};
+    EngineRequest request;
+    request.kind = RequestKind::Score;
+    request.records = {&record_of(ask.sequence, *state_, "sequence", i)};
     request.given = ask.tokens;
     const std::int64_t length =
         ask.sequence->length() + static_cast<std::int64_t>(ask.tokens.size());
@@ -199,7 +199,7 @@ std::vector<std::vector<float>> LocalEngine::score(std::span<const ScoreRequest>
   }
   scheduler_->run(call);
   std::vector<std::vector<float>> scores;
-  for (Request& request : call.requests) scores.push_back(std::move(request.scores));
+  for (EngineRequest& request : call.requests) scores.push_back(std::move(request.scores));
   return scores;
 }
 
@@ -210,30 +210,30 @@ void LocalEngine::logits(std::span<const TokenId> ids, const LogitsRow& row,
     bad_input("{} ids; at most {} fit", ids.size(), info_.max_length);
   }
   validate_ids(ids, info_, "ids");
-  Call call;
+  EngineCall call;
   call.cancellation = cancellation;
   call.on_logits = row;
   std::unique_ptr<LocalSequence> sequence;
   {
-    const std::lock_guard lock(sequences_->mutex);
-    auto record = sequences_->add({ids.begin(), ids.end()}, ++sequences_->clock);
-    Request request;
-    request.work = Work::Logits;
+    const std::lock_guard lock(state_->mutex);
+    auto record = state_->add({ids.begin(), ids.end()}, ++state_->clock);
+    EngineRequest request;
+    request.kind = RequestKind::Logits;
     request.records = {record.get()};
     call.requests.push_back(std::move(request));
-    sequence = std::make_unique<LocalSequence>(sequences_, std::move(record));
+    sequence = std::make_unique<LocalSequence>(state_, std::move(record));
   }
   scheduler_->run(call);
 }
 
 LocalEngine::Memory LocalEngine::memory() const {
-  const std::lock_guard lock(sequences_->mutex);
-  const Cache& cache = sequences_->cache;
+  const std::lock_guard lock(state_->mutex);
+  const Cache& cache = state_->cache;
   Memory memory{cache.size(), cache.used(), cache.peak(), cache.counters()};
-  if (cache.shape().has_kv()) memory.page_bytes = sequences_->ops->page_bytes(cache.shape().kv);
+  if (cache.shape().has_kv()) memory.page_bytes = state_->ops->page_bytes(cache.shape().kv);
   if (cache.shape().has_state()) {
-    memory.state_bytes = sequences_->ops->state_bytes(cache.shape().state);
-    memory.state_passes = sequences_->ops->costs().state_passes;
+    memory.state_bytes = state_->ops->state_bytes(cache.shape().state);
+    memory.state_passes = state_->ops->costs().state_passes;
   }
   return memory;
 }

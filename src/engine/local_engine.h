@@ -1,5 +1,5 @@
 // The engine over a model in this process: a checkpoint or random weights, one back end, one
-// scheduler. Sequences may outlive it.
+// scheduler. EngineState may outlive it.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +13,12 @@
 
 namespace counterbeam {
 
-// How followers read the tokens that their sequence draws; the numbers are the same.
+// How followers read the tokens that their sequence draws. The results are the same.
 enum class FollowerMode {
   Auto,      // by cost
-  Lockstep,  // ride along in every step: right where a few rows more cost nothing
-  Block,     // read all tokens of the request in one pass when they are drawn
-  Pieces,    // some followers a few tokens in every step that has room, the rest when all are drawn
+  Lockstep,  // one row in every step: best where a few more rows cost nothing
+  Block,     // all tokens of the request in one pass after the last one is drawn
+  Pieces,    // chunks of a few tokens in steps that have room, the rest after the last draw
 };
 
 struct LocalOptions {
@@ -26,12 +26,12 @@ struct LocalOptions {
   std::optional<Precision> precision{};  // of the weights; none: choose_back_end() decides
   int threads = 0;                       // 0: all cores
   std::string isa{};                     // of the CPU back end; "reference": plain loops
-  std::int64_t cache_bytes = 0;          // for keys, values and states; 0: a share of what is free
-  CacheNeed cache_size{};                // pages and states outright, where > 0
+  std::int64_t cache_bytes = 0;          // for keys, values and states; 0: default of the back end
+  CacheNeed cache_size{};                // if not 0: exact numbers of pages and states
   FollowerMode followers = FollowerMode::Auto;
-  int step_rows = 0;               // at most, in one step; 0: what suits the back end
-  int rows_beside_draws = 0;       // of prompts and scoring, while others draw; 0: likewise
-  std::size_t kept_prefixes = 16;  // prompts whose cache outlives them; 0: none
+  int step_rows = 0;               // the most rows of a step; 0: default of the back end
+  int rows_beside_draws = 0;       // the most prefill rows of a step that also draws; 0: default
+  std::size_t kept_prefixes = 16;  // recent prompts whose cache is kept for others to share
   int vocab_limit = 0;  // > 0: ids from here on are never drawn (padding of the vocabulary)
   std::optional<TokenId> tokenizer_eos{};  // joins EngineInfo::eos
   bool show_progress = false;              // a bar on the terminal while weights are read
@@ -58,17 +58,17 @@ class LocalEngine : public Engine {
 
   std::int64_t tokens_drawn() const override { return scheduler_->tokens_drawn(); }
 
-  // The logits after every one of the ids, in order, row by row; float32 [vocab].
+  // Calls `row` with the logits (float32 [vocab]) after each of the ids, in order.
   void logits(std::span<const TokenId> ids, const LogitsRow& row,
               const Cancellation* cancellation = nullptr);
 
-  const ModelConfig& config() const { return sequences_->model->config(); }
-  // Names of tensors in the checkpoint that the model has no use for.
+  const ModelConfig& config() const { return state_->model->config(); }
+  // Names of the tensors in the checkpoint that the model does not use.
   const std::vector<std::string>& unexpected_tensors() const { return unexpected_; }
 
   Precision precision() const { return precision_; }  // in which the weights are held
 
-  // Reading the weights of a checkpoint; zero where they were made up.
+  // What reading the checkpoint's weights took; zero for random weights.
   struct Loading {
     std::int64_t bytes = 0;
     double seconds = 0;
@@ -83,8 +83,8 @@ class LocalEngine : public Engine {
     int state_passes = 0;  // BackendCosts::state_passes
   };
   Memory memory() const;
-  // Bytes a second of the memory that the weights are in. REQUIRES nothing to be under way.
-  double memory_bandwidth() const { return sequences_->ops->memory_bandwidth(); }
+  // Bytes a second of the memory that the weights are in. REQUIRES no call to be in flight.
+  double memory_bandwidth() const { return state_->ops->memory_bandwidth(); }
 
  private:
   LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model, const LocalOptions& options);
@@ -96,7 +96,7 @@ class LocalEngine : public Engine {
   Precision precision_ = Precision::F32;
   std::vector<std::string> unexpected_;
   Loading loading_;
-  std::shared_ptr<Sequences> sequences_;
+  std::shared_ptr<EngineState> state_;
   std::unique_ptr<Scheduler> scheduler_;
 };
 

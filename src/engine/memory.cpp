@@ -29,7 +29,7 @@ CacheNeed cache_size_within(std::int64_t bytes, const StoreOps& ops, const Model
         "least {}",
         budget, least);
   }
-  // Both shrink or grow alike.
+  // Pages and states shrink or grow by the same factor.
   const double share = static_cast<double>(budget - least) / static_cast<double>(wanted);
   const auto part = [&](std::int64_t count, std::int64_t at_least) {
     const auto scaled = static_cast<std::int64_t>(static_cast<double>(count) * share);

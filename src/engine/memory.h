@@ -1,4 +1,4 @@
-// How many pages and states the cache of a model gets.
+// Sizes the cache: how many KV pages and recurrent states it gets.
 #pragma once
 
 #include "backend/store_ops.h"
@@ -7,11 +7,11 @@
 
 namespace counterbeam {
 
-// `bytes` split between pages and states; 0: what the back end allows of the memory that 64
-// sequences of 4,096 tokens use.
+// Splits `bytes` between pages and states. 0: what 64 sequences of 4,096 tokens use, limited by
+// what the back end allows. Throws if not even one short sequence fits.
 CacheNeed cache_size_within(std::int64_t bytes, const StoreOps& ops, const ModelConfig& config);
 
-// Tokens of the longest sequence that such a cache holds.
+// The most tokens of one sequence that such a cache holds.
 std::int64_t longest_sequence(const CacheNeed& size, const CacheShape& shape);
 
 }  // namespace counterbeam

@@ -7,121 +7,132 @@
 namespace counterbeam {
 namespace {
 
-std::vector<Unit*> open_units(const std::list<Call*>& calls) {
-  std::vector<Unit*> units;
-  for (Call* call : calls) {
-    for (Request& request : call->requests) {
+std::vector<WorkUnit*> open_units(const std::list<EngineCall*>& calls) {
+  std::vector<WorkUnit*> units;
+  for (EngineCall* call : calls) {
+    for (EngineRequest& request : call->requests) {
       for (auto& unit : request.units) {
-        unit->planned = false;
-        if (!unit->done && !call->error) units.push_back(unit.get());
+        CB_CHECK(unit->state != UnitState::InStep);
+        if (unit->state != UnitState::Done && !call->error) units.push_back(unit.get());
       }
     }
   }
-  std::sort(units.begin(), units.end(), [](Unit* a, Unit* b) { return a->rank < b->rank; });
+  std::sort(units.begin(), units.end(), [](WorkUnit* a, WorkUnit* b) { return a->rank < b->rank; });
   return units;
 }
 
-// A follower whose tokens are still being drawn can wait, and so can its memory.
-bool works(const SequenceRecord& record) {
+// A follower that trails can wait, and so can its memory.
+bool at_work(const SequenceRecord& record) {
   return record.unit != nullptr && !record.unit->trails();
+}
+
+// What feeding `tokens(feed)` tokens to every sequence of the unit takes.
+template <typename Tokens>
+CacheNeed need_of(const WorkUnit& unit, const Tokens& tokens) {
+  CacheNeed need;
+  for (const Feed& feed : unit.feeds) {
+    const CacheNeed more = feed.record->cached.need(tokens(feed));
+    need.pages += more.pages;
+    need.states += more.states;
+  }
+  return need;
 }
 
 }  // namespace
 
-StepPlan Planner::plan(std::list<Call*>& calls, bool forced) {
+StepPlan Planner::plan(std::list<EngineCall*>& calls, bool forced) {
   forced_ = forced;
-  std::vector<Unit*> units = open_units(calls);
+  std::vector<WorkUnit*> units = open_units(calls);
   if (forced && !units.empty()) units.erase(units.begin() + 1, units.end());
-  for (Unit* unit : units) {
-    if (!unit->admitted && !unit->trails() && !unit->call->error) admit(*unit, units);
+  for (WorkUnit* unit : units) {
+    const bool waits = unit->state == UnitState::Waiting && !unit->trails();
+    if (waits && !unit->call->error) try_admit(*unit, units);
   }
   StepPlan plan;
   plan_draws(units, plan);
-  plan_catching_up(units, plan);
+  plan_prefill(units, plan);
   if (!forced) plan_pieces(units, plan);
   plan.job_rows.insert(plan.job_rows.end(), plan.logits_rows.begin(), plan.logits_rows.end());
-  plan.first_waits = !units.empty() && !units.front()->planned && !units.front()->call->error;
+  plan.first_waits =
+      !units.empty() && units.front()->state != UnitState::InStep && !units.front()->call->error;
   return plan;
 }
 
-void Planner::admit(Unit& unit, const std::vector<Unit*>& units) {
+void Planner::try_admit(WorkUnit& unit, const std::vector<WorkUnit*>& units) {
   const bool first = &unit == units.front();
-  for (Lane& lane : unit.lanes) {
-    if (lane.behind() == 0 || lane.looked_for_prefix || lane.feeds_last) continue;
-    if (!may_start(lane, unit, units)) return;
-    lane.looked_for_prefix = true;
+  for (Feed& feed : unit.feeds) {
+    if (feed.behind() == 0 || feed.looked_for_prefix || feed.last_token_too) continue;
+    if (!may_start(feed, unit, units)) return;
+    feed.looked_for_prefix = true;
   }
-  unit.admitted = take(unit, {first ? 0 : headroom(units), 0}, [&] {
-    CacheNeed need;
-    for (const Lane& lane : unit.lanes) {
-      const CacheNeed more = lane.record->cached.need(std::max(lane.behind(), unit.draws ? 1 : 0));
-      need.pages += more.pages;
-      need.states += more.states;
-    }
-    return need;
+  const int at_least = unit.draws() ? 1 : 0;
+  const bool reserved = reserve(unit, {first ? 0 : headroom(units), 0}, [&] {
+    return need_of(unit, [&](const Feed& feed) { return std::max(feed.behind(), at_least); });
   });
+  if (reserved) unit.admit();
 }
 
-// Pages that those who are at work will ask for next.
-int Planner::headroom(const std::vector<Unit*>& units) const {
-  return static_cast<int>(std::count_if(units.begin(), units.end(), [](const Unit* unit) {
-    return unit->admitted && !unit->trails();
+// The pages that units at work will need next, one each. New units leave them free.
+int Planner::headroom(const std::vector<WorkUnit*>& units) const {
+  return static_cast<int>(std::count_if(units.begin(), units.end(), [](const WorkUnit* unit) {
+    return unit->holds_memory() && !unit->trails();
   }));
 }
 
-// Takes up what is cached of the lane's tokens. False: an older unit is computing a longer prefix
-// of them right now, so waiting is cheaper.
-bool Planner::may_start(Lane& lane, const Unit& unit, const std::vector<Unit*>& units) {
-  SequenceRecord& record = *lane.record;
-  const int limit = lane.adoptable();
-  const int shared = sequences_.adopt_prefix(record, limit);
-  const bool recurrent = sequences_.cache.shape().has_state();
-  if (recurrent && shared > record.cached.length()) lane.marks.push_back(shared);
-  for (Unit* other : units) {
+// Adopts the longest cached prefix of the feed's tokens. False: a higher-ranked unit is computing a
+// longer shared prefix right now, so it is cheaper to wait for it.
+bool Planner::may_start(Feed& feed, const WorkUnit& unit, const std::vector<WorkUnit*>& units) {
+  SequenceRecord& record = *feed.record;
+  const int limit = feed.adoptable();
+  const int shared = state_.adopt_prefix(record, limit);
+  const bool recurrent = state_.cache.shape().has_state();
+  if (recurrent && shared > record.cached.length()) feed.snapshot_lengths.push_back(shared);
+  for (WorkUnit* other : units) {
     if (!(other->rank < unit.rank)) break;
-    if (!other->admitted) continue;
-    for (Lane& ahead : other->lanes) {
+    if (!other->holds_memory()) continue;
+    for (Feed& ahead : other->feeds) {
       const int common = common_prefix(record.tokens, ahead.record->tokens,
                                        std::min(limit, ahead.record->length() - 1));
       if (common <= std::max(record.cached.length(), ahead.record->cached.length())) continue;
-      if (recurrent) ahead.marks.push_back(common);
+      if (recurrent) ahead.snapshot_lengths.push_back(common);
       return false;
     }
   }
   return true;
 }
 
-bool Planner::take(Unit& unit, CacheNeed headroom, const std::function<CacheNeed()>& need) {
+// `need` is asked again after every eviction: pages that were shared may not be any more.
+bool Planner::reserve(WorkUnit& unit, CacheNeed headroom, const std::function<CacheNeed()>& need) {
   for (;;) {
     const CacheNeed wanted = need();
     const CacheNeed with_headroom{wanted.pages + headroom.pages, wanted.states + headroom.states};
-    if (with_headroom.within(sequences_.cache.free())) return true;
+    if (with_headroom.within(state_.cache.free())) return true;
     if (make_room(unit)) continue;
-    if (forced_) fail_for_want_of_memory(unit);
+    if (forced_) fail_out_of_memory(unit);
     return false;
   }
 }
 
-bool Planner::evictable(const SequenceRecord& record, const Unit& asker) const {
+bool Planner::evictable(const SequenceRecord& record, const WorkUnit& asker) const {
   if (record.cached.length() == 0 || record.unit == &asker) return false;
-  if (record.unit != nullptr && record.unit->planned) return false;
-  if (works(record)) return asker.rank < record.unit->rank;
+  if (record.unit != nullptr && record.unit->state == UnitState::InStep) return false;
+  if (at_work(record)) return asker.rank < record.unit->rank;
   return record.birth >= asker.rank.birth || forced_;
 }
 
-// Drops one cache; false where there is none that may go.
-bool Planner::make_room(const Unit& asker) {
-  if (sequences_.drop_oldest_kept()) return true;
+// Drops one cache. False: there is none that the asker may take.
+bool Planner::make_room(const WorkUnit& asker) {
+  if (state_.drop_oldest_kept()) return true;
   SequenceRecord* victim = nullptr;
-  // The youngest search first; of one search what is idle before what is at work, then what was
-  // used longest ago, then what is last in rank.
+  // The youngest search first. Within a search idle caches before those at work; of idle ones the
+  // least recently used, of those at work the lowest-ranked.
   const auto before = [](const SequenceRecord& a, const SequenceRecord& b) {
-    const bool a_works = works(a), b_works = works(b);
+    const bool a_works = at_work(a), b_works = at_work(b);
     if (a.birth != b.birth) return a.birth > b.birth;
     if (a_works != b_works) return b_works;
     return a_works ? b.unit->rank < a.unit->rank : a.last_used < b.last_used;
   };
-  for (SequenceRecord* record : sequences_.records) {
+  for (SequenceRecord* record : state_.records) {
     if (evictable(*record, asker) && (victim == nullptr || before(*record, *victim))) {
       victim = record;
     }
@@ -133,77 +144,71 @@ bool Planner::make_room(const Unit& asker) {
     return true;
   }
   ++counters_.preemptions;
-  victim->unit->admitted = false;
-  for (Lane& lane : victim->unit->lanes) lane.looked_for_prefix = false;
+  victim->unit->preempt();
   return true;
 }
 
-// The last resort: states that were kept for others.
-bool Planner::forget_snapshots(const Unit& unit) {
+// The last resort: the snapshots that the unit itself keeps for others.
+bool Planner::forget_snapshots(const WorkUnit& unit) {
   bool any = false;
-  for (const Lane& lane : unit.lanes) {
-    any |= !lane.record->cached.snapshots().empty();
-    lane.record->cached.forget_snapshots();
+  for (const Feed& feed : unit.feeds) {
+    any |= !feed.record->cached.snapshots().empty();
+    feed.record->cached.forget_snapshots();
   }
   return any;
 }
 
-void Planner::fail_for_want_of_memory(Unit& unit) {
+void Planner::fail_out_of_memory(WorkUnit& unit) {
   std::int64_t tokens = 0;
-  for (const Lane& lane : unit.lanes) tokens += lane.record->length();
-  const CacheNeed size = sequences_.cache.size();
+  for (const Feed& feed : unit.feeds) tokens += feed.record->length();
+  const CacheNeed size = state_.cache.size();
   unit.call->error = std::make_exception_ptr(Failed(
       fmt::format("{} sequence(s) of {} tokens together do not fit into the cache of {} pages "
                   "of {} tokens and {} recurrent states; give it more (--cache-memory)",
-                  unit.lanes.size(), tokens, size.pages, kPageTokens, size.states)));
+                  unit.feeds.size(), tokens, size.pages, kPageTokens, size.states)));
 }
 
-void Planner::plan_draws(const std::vector<Unit*>& units, StepPlan& plan) {
-  std::vector<Unit*> ready;
-  for (Unit* unit : units) {
-    if (unit->admitted && unit->draws && unit->caught_up() && !unit->call->error) {
+void Planner::plan_draws(const std::vector<WorkUnit*>& units, StepPlan& plan) {
+  std::vector<WorkUnit*> ready;
+  for (WorkUnit* unit : units) {
+    const bool admitted = unit->state == UnitState::Admitted;
+    if (admitted && unit->draws() && unit->caught_up() && !unit->call->error) {
       ready.push_back(unit);
     }
   }
   std::stable_sort(ready.begin(), ready.end(),
-                   [](Unit* a, Unit* b) { return a->last_step < b->last_step; });
-  for (Unit* unit : ready) {
+                   [](WorkUnit* a, WorkUnit* b) { return a->last_step < b->last_step; });
+  for (WorkUnit* unit : ready) {
     const bool fits =
-        plan.ids.size() + unit->lanes.size() <= static_cast<std::size_t>(options_.step_rows);
-    if (!unit->admitted || !(fits || plan.empty())) continue;
-    const bool taken = take(*unit, {}, [&] {
-      CacheNeed need;
-      for (const Lane& lane : unit->lanes) {
-        const CacheNeed more = lane.record->cached.need(1);
-        need.pages += more.pages;
-        need.states += more.states;
-      }
-      return need;
-    });
-    if (taken) add_draw(*unit, plan);
+        plan.ids.size() + unit->feeds.size() <= static_cast<std::size_t>(options_.step_rows);
+    // An earlier one of these may have preempted it.
+    if (unit->state != UnitState::Admitted || !(fits || plan.empty())) continue;
+    const bool reserved =
+        reserve(*unit, {}, [&] { return need_of(*unit, [](const Feed&) { return 1; }); });
+    if (reserved) add_draw(*unit, plan);
   }
 }
 
-void Planner::plan_catching_up(const std::vector<Unit*>& units, StepPlan& plan) {
+void Planner::plan_prefill(const std::vector<WorkUnit*>& units, StepPlan& plan) {
   struct Share {
-    Call* call;
+    EngineCall* call;
     int behind = 0;
-    std::vector<Unit*> units;
+    std::vector<WorkUnit*> units;
   };
   std::vector<Share> shares;
-  for (Unit* unit : units) {
-    if (!unit->admitted || unit->planned || unit->trails()) continue;
+  for (WorkUnit* unit : units) {
+    if (unit->state != UnitState::Admitted || unit->trails()) continue;
     if (unit->call->error || unit->caught_up()) continue;
     auto share = std::find_if(shares.begin(), shares.end(),
                               [&](const Share& s) { return s.call == unit->call; });
     if (share == shares.end()) share = shares.insert(shares.end(), {unit->call, 0, {}});
-    for (const Lane& lane : unit->lanes) share->behind += lane.behind();
+    for (const Feed& feed : unit->feeds) share->behind += feed.behind();
     share->units.push_back(unit);
   }
   int room = options_.step_rows - static_cast<int>(plan.ids.size());
   if (!plan.empty()) room = std::min(room, options_.rows_beside_draws);
-  // Those served least, as many as can get a page's worth each; among them equal shares, and what
-  // one does not use goes to the others.
+  // The calls served least so far, as many as can get a page's worth of rows each. They share the
+  // rows equally, and what one does not need goes to the others.
   std::stable_sort(shares.begin(), shares.end(), [](const Share& a, const Share& b) {
     return a.call->served_rows < b.call->served_rows;
   });
@@ -212,9 +217,9 @@ void Planner::plan_catching_up(const std::vector<Unit*>& units, StepPlan& plan) 
                    [](const Share& a, const Share& b) { return a.behind < b.behind; });
   for (std::size_t i = 0; i < shares.size() && room > 0; ++i) {
     int granted = std::max(1, room / static_cast<int>(shares.size() - i));
-    for (Unit* unit : shares[i].units) {
+    for (WorkUnit* unit : shares[i].units) {
       if (granted <= 0) break;
-      if (!unit->admitted) continue;
+      if (unit->state != UnitState::Admitted) continue;  // preempted by an earlier one
       const int rows = advance(*unit, granted, plan);
       granted -= rows;
       room -= rows;
@@ -223,51 +228,52 @@ void Planner::plan_catching_up(const std::vector<Unit*>& units, StepPlan& plan) 
   }
 }
 
-// While others draw and rows cost nothing, a few followers read what there is for them: those that
-// are furthest behind, have their context in memory, and need none that others may want.
-void Planner::plan_pieces(const std::vector<Unit*>& units, StepPlan& plan) {
+// While a step has room for rows at no cost, followers that trail read in chunks: those furthest
+// behind that have their context in memory and whose new pages nobody else needs.
+void Planner::plan_pieces(const std::vector<WorkUnit*>& units, StepPlan& plan) {
   int room = std::min(options_.piece_rows, options_.step_rows) - static_cast<int>(plan.ids.size());
   if (plan.empty() || room <= 0) return;
-  std::vector<Unit*> behind;
-  for (Unit* unit : units) {
-    const Lane& lane = unit->lanes[0];
-    const bool ready = lane.behind() > 0 && lane.record->cached.length() + 1 >= lane.score_from;
+  std::vector<WorkUnit*> behind;
+  for (WorkUnit* unit : units) {
+    const Feed& feed = unit->feeds[0];
+    const bool ready = feed.behind() > 0 && feed.record->cached.length() + 1 >= feed.score_from;
     if (unit->trails() && ready && !unit->call->error) behind.push_back(unit);
   }
-  std::stable_sort(behind.begin(), behind.end(), [](const Unit* a, const Unit* b) {
-    return a->lanes[0].behind() > b->lanes[0].behind();
+  std::stable_sort(behind.begin(), behind.end(), [](const WorkUnit* a, const WorkUnit* b) {
+    return a->feeds[0].behind() > b->feeds[0].behind();
   });
   behind.resize(std::min(behind.size(), static_cast<std::size_t>((room + kPiece - 1) / kPiece)));
-  for (Unit* unit : behind) {
-    CacheNeed need = unit->lanes[0].record->cached.need(std::min(room, unit->lanes[0].behind()));
+  for (WorkUnit* unit : behind) {
+    CacheNeed need = unit->feeds[0].record->cached.need(std::min(room, unit->feeds[0].behind()));
     need.pages += headroom(units);
-    if (room <= 0 || !need.within(sequences_.cache.free())) break;
-    unit->admitted = true;
+    if (room <= 0 || !need.within(state_.cache.free())) break;
+    if (unit->state == UnitState::Waiting) unit->admit();
     room -= advance(*unit, room, plan);
   }
 }
 
-// Feeds at most `rows` rows to the lanes of a unit that are behind.
-int Planner::advance(Unit& unit, int rows, StepPlan& plan) {
+// Feeds the unit's sequences that are behind, at most `rows` rows in all. Returns how many. Stops
+// short of the lengths at which a snapshot is due.
+int Planner::advance(WorkUnit& unit, int rows, StepPlan& plan) {
   int fed = 0;
-  for (std::size_t i = 0; i < unit.lanes.size() && fed < rows; ++i) {
-    Lane& lane = unit.lanes[i];
-    int count = std::min(lane.behind(), rows - fed);
-    const int length = lane.record->cached.length();
-    for (const int mark : lane.marks) {
+  for (std::size_t i = 0; i < unit.feeds.size() && fed < rows; ++i) {
+    Feed& feed = unit.feeds[i];
+    int count = std::min(feed.behind(), rows - fed);
+    const int length = feed.record->cached.length();
+    for (const int mark : feed.snapshot_lengths) {
       if (mark > length) count = std::min(count, mark - length);
     }
     if (count == 0) continue;
-    if (!take(unit, {}, [&] { return lane.record->cached.need(count); })) break;
+    if (!reserve(unit, {}, [&] { return feed.record->cached.need(count); })) break;
     add_rows(unit, i, count, plan);
     fed += count;
   }
   return fed;
 }
 
-void Planner::add_rows(Unit& unit, std::size_t index, int rows, StepPlan& plan) {
-  Lane& lane = unit.lanes[index];
-  SequenceRecord& record = *lane.record;
+void Planner::add_rows(WorkUnit& unit, std::size_t index, int rows, StepPlan& plan) {
+  Feed& feed = unit.feeds[index];
+  SequenceRecord& record = *feed.record;
   const int position = record.cached.length();
   const int first_row = static_cast<int>(plan.ids.size());
   record.cached.append(rows);
@@ -276,15 +282,17 @@ void Planner::add_rows(Unit& unit, std::size_t index, int rows, StepPlan& plan) 
   const auto from = record.tokens.begin() + position;
   plan.ids.insert(plan.ids.end(), from, from + rows);
   unit.call->computed_tokens += rows;
-  if (!unit.planned) plan.units.push_back(&unit);
-  unit.planned = true;
+  if (unit.state != UnitState::InStep) {
+    unit.enter_step();
+    plan.units.push_back(&unit);
+  }
   for (int i = 0; i < rows; ++i) {
     const int next = position + i + 1;  // the token this row predicts
-    if (lane.feeds_last) {
+    if (feed.last_token_too) {
       plan.logits_rows.push_back(first_row + i);
       plan.logits_targets.push_back({&unit, position + i});
-    } else if (lane.scores != nullptr && next < record.length() &&
-               next >= lane.score_from + static_cast<int>(lane.scores->size())) {
+    } else if (feed.scores != nullptr && next < record.length() &&
+               next >= feed.score_from + static_cast<int>(feed.scores->size())) {
       plan.jobs.push_back({.row = static_cast<int>(plan.job_rows.size()),
                            .given = record.tokens[static_cast<std::size_t>(next)]});
       plan.job_rows.push_back(first_row + i);
@@ -293,11 +301,11 @@ void Planner::add_rows(Unit& unit, std::size_t index, int rows, StepPlan& plan) 
   }
 }
 
-void Planner::add_draw(Unit& unit, StepPlan& plan) {
+void Planner::add_draw(WorkUnit& unit, StepPlan& plan) {
   const ExtendRequest& ask = *unit.request->ask;
   const int base_job = static_cast<int>(plan.jobs.size());
   const int base_row = static_cast<int>(plan.job_rows.size());
-  for (std::size_t i = 0; i < unit.lanes.size(); ++i) {
+  for (std::size_t i = 0; i < unit.feeds.size(); ++i) {
     const int row = static_cast<int>(plan.ids.size());
     add_rows(unit, i, 1, plan);
     plan.jobs.push_back({.row = base_row + static_cast<int>(i)});

@@ -7,74 +7,74 @@
 namespace counterbeam {
 namespace {
 
-// How long the first in rank waits for memory that idle sequences of older searches hold: short
-// while nothing else moves, longer while others get on.
+// How long the highest-ranked unit waits for memory before it takes that of idle sequences of older
+// searches: a short while when no other unit makes progress, longer when others do.
 constexpr std::chrono::milliseconds kPatienceAlone{20}, kPatienceAmongOthers{1000};
 
 constexpr int kLogitsRows = 16;  // full logits are made this many rows at a time
 
 }  // namespace
 
-Scheduler::Scheduler(Sequences& sequences, const Options& options)
-    : sequences_(sequences), options_(options), planner_(sequences, options.planner) {
+Scheduler::Scheduler(EngineState& state, const Options& options)
+    : state_(state), options_(options), planner_(state, options.planner) {
   thread_ = std::thread([this] { loop(); });
 }
 
 Scheduler::~Scheduler() {
   {
-    const std::lock_guard lock(sequences_.mutex);
+    const std::lock_guard lock(state_.mutex);
     stopping_ = true;
   }
-  sequences_.changed.notify_one();
+  state_.changed.notify_one();
   thread_.join();
 }
 
 EngineCounters Scheduler::counters() const {
-  const std::lock_guard lock(sequences_.mutex);
+  const std::lock_guard lock(state_.mutex);
   return planner_.counters();
 }
 
-void Scheduler::run(Call& call) {
-  std::unique_lock lock(sequences_.mutex);
+void Scheduler::run(EngineCall& call) {
+  std::unique_lock lock(state_.mutex);
   enqueue(call);
-  sequences_.changed.notify_one();
+  state_.changed.notify_one();
   call.done.wait(lock, [&] { return call.finished; });
   if (call.error) std::rethrow_exception(call.error);
 }
 
-void Scheduler::enqueue(Call& call) {
+void Scheduler::enqueue(EngineCall& call) {
   claim_records(call);
   call.number = next_call_++;
-  for (const Call* other : calls_) {
+  for (const EngineCall* other : calls_) {
     call.served_rows = other == calls_.front() ? other->served_rows
                                                : std::min(call.served_rows, other->served_rows);
   }
   calls_.push_back(&call);
-  arrived_ = true;
+  has_new_calls_ = true;
 }
 
-// Followers ride along where the rows of a step, those of other calls included, are few; those of
-// earlier calls too stop doing so when they are not any more.
+// Followers run in lockstep while the rows of a step, those of other calls included, are few. When
+// a new call makes them many, the followers of earlier calls are split off too.
 void Scheduler::begin_new_calls() {
-  if (!arrived_) return;
-  arrived_ = false;
+  if (!has_new_calls_) return;
+  has_new_calls_ = false;
   std::size_t rows = 0;
-  for (Call* call : calls_) {
+  for (EngineCall* call : calls_) {
     for (std::size_t r = 0; r < call->requests.size(); ++r) {
-      Request& request = call->requests[r];
+      EngineRequest& request = call->requests[r];
       if (request.units.empty()) request.units.push_back(first_unit(*call, r));
-      for (const auto& unit : request.units) rows += unit->draws ? unit->lanes.size() : 0;
+      for (const auto& unit : request.units) rows += unit->draws() ? unit->feeds.size() : 0;
     }
   }
   if (rows <= options_.lockstep_rows) return;
-  for (Call* call : calls_) {
-    for (Request& request : call->requests) {
-      if (request.units.front()->draws && request.ask->mix.empty()) set_followers_apart(request);
+  for (EngineCall* call : calls_) {
+    for (EngineRequest& request : call->requests) {
+      if (request.has_tokens_to_draw() && request.ask->mix.empty()) split_off_followers(request);
     }
   }
 }
 
-void Scheduler::claim_records(Call& call) {
+void Scheduler::claim_records(EngineCall& call) {
   std::vector<SequenceRecord*> claimed;
   call.for_each_record([&](SequenceRecord& record) {
     if (record.busy) {
@@ -87,55 +87,55 @@ void Scheduler::claim_records(Call& call) {
   });
 }
 
-std::unique_ptr<Unit> Scheduler::first_unit(Call& call, std::size_t index) {
-  Request& request = call.requests[index];
-  auto unit = std::make_unique<Unit>();
+std::unique_ptr<WorkUnit> Scheduler::first_unit(EngineCall& call, std::size_t index) {
+  EngineRequest& request = call.requests[index];
+  auto unit = std::make_unique<WorkUnit>();
   unit->call = &call;
   unit->request = &request;
   unit->rank = {request.records[0]->birth, call.number, index, 0};
-  unit->draws = request.work == Work::Extend;
   request.extension.follower_logprobs.resize(request.records.size() - 1);
   for (SequenceRecord* record : request.records) {
-    Lane lane;
-    lane.record = record;
-    lane.record->unit = unit.get();
-    lane.feeds_last = request.work == Work::Logits;
-    if (request.work == Work::Score) {
-      lane.score_from = lane.record->length();
-      lane.scores = &request.scores;
-      lane.record->tokens.insert(lane.record->tokens.end(), request.given.begin(),
+    Feed feed;
+    feed.record = record;
+    feed.record->unit = unit.get();
+    feed.last_token_too = request.kind == RequestKind::Logits;
+    if (request.kind == RequestKind::Score) {
+      feed.score_from = feed.record->length();
+      feed.scores = &request.scores;
+      feed.record->tokens.insert(feed.record->tokens.end(), request.given.begin(),
                                  request.given.end());
     }
-    unit->lanes.push_back(std::move(lane));
+    unit->feeds.push_back(std::move(feed));
   }
   return unit;
 }
 
-// Each follower reads what is drawn by itself from now on, in pieces or at the end.
-void Scheduler::set_followers_apart(Request& request) {
-  Unit& leader = *request.units.front();
-  for (std::size_t i = 1; i < leader.lanes.size(); ++i) {
-    auto follower = std::make_unique<Unit>();
+// From now on each follower is a unit of its own that reads the drawn tokens in chunks, or all at
+// once when the last one is drawn.
+void Scheduler::split_off_followers(EngineRequest& request) {
+  WorkUnit& leader = *request.units.front();
+  for (std::size_t i = 1; i < leader.feeds.size(); ++i) {
+    auto follower = std::make_unique<WorkUnit>();
     follower->call = leader.call;
     follower->request = &request;
     follower->leader = &leader;
     follower->rank = leader.rank;
     follower->rank.unit = i;
-    Lane lane;
-    lane.record = request.records[i];
-    lane.record->unit = follower.get();
-    lane.scores = &request.extension.follower_logprobs[i - 1];
-    lane.score_from = lane.record->length() - static_cast<int>(lane.scores->size());
-    follower->lanes.push_back(std::move(lane));
+    Feed feed;
+    feed.record = request.records[i];
+    feed.record->unit = follower.get();
+    feed.scores = &request.extension.follower_logprobs[i - 1];
+    feed.score_from = feed.record->length() - static_cast<int>(feed.scores->size());
+    follower->feeds.push_back(std::move(feed));
     request.units.push_back(std::move(follower));
   }
-  leader.lanes.resize(1);
+  leader.feeds.resize(1);
 }
 
 void Scheduler::loop() {
-  std::unique_lock lock(sequences_.mutex);
+  std::unique_lock lock(state_.mutex);
   for (;;) {
-    sequences_.changed.wait(lock, [&] { return stopping_ || !calls_.empty(); });
+    state_.changed.wait(lock, [&] { return stopping_ || !calls_.empty(); });
     begin_new_calls();
     end_cancelled_calls();
     end_settled_calls();
@@ -152,11 +152,11 @@ void Scheduler::loop() {
 
 void Scheduler::step(std::unique_lock<std::mutex>& lock) {
   StepPlan plan = planner_.plan(calls_, patience_is_over());
-  moved_ = !plan.empty();
+  made_progress_ = !plan.empty();
   if (!plan.first_waits) waiting_since_.reset();
   if (plan.first_waits && !waiting_since_) waiting_since_ = Clock::now();
   if (plan.empty()) {
-    if (plan.first_waits) sequences_.changed.wait_for(lock, kPatienceAlone / 4);
+    if (plan.first_waits) state_.changed.wait_for(lock, kPatienceAlone / 4);
     return;
   }
   lock.unlock();
@@ -165,25 +165,26 @@ void Scheduler::step(std::unique_lock<std::mutex>& lock) {
   apply(plan, results);
 }
 
-// Out of memory between steps: nobody knows how far the plan got, so every cache at work goes.
+// The step itself failed, as when the host is out of memory. How far the plan got is unknown, so
+// the caches of all calls in flight are dropped.
 void Scheduler::fail_everything(std::exception_ptr error) {
-  for (Call* call : calls_) {
+  for (EngineCall* call : calls_) {
     call->error = error;
     call->for_each_record([](SequenceRecord& record) { record.cached.clear(); });
   }
 }
 
 bool Scheduler::patience_is_over() const {
-  const auto patience = moved_ ? kPatienceAmongOthers : kPatienceAlone;
+  const auto patience = made_progress_ ? kPatienceAmongOthers : kPatienceAlone;
   return waiting_since_ && Clock::now() - *waiting_since_ >= patience;
 }
 
-// Without the lock: the sequences of the plan are busy, so nobody else touches them.
+// Runs without the lock: the sequences of the plan are busy, so no other thread touches them.
 std::vector<HeadResult> Scheduler::compute(StepPlan& plan) {
   try {
-    Ops& ops = *sequences_.ops;
+    Ops& ops = *state_.ops;
     const Batch batch{plan.ids, plan.segments};
-    const Matrix x = sequences_.model->forward(ops, batch, sequences_.cache, plan.job_rows);
+    const Matrix x = state_.model->forward(ops, batch, state_.cache, plan.job_rows);
     hand_out_logits(plan, x);
     if (plan.jobs.empty()) {
       ops.wait();
@@ -191,16 +192,16 @@ std::vector<HeadResult> Scheduler::compute(StepPlan& plan) {
     }
     Matrix for_jobs = x;
     for_jobs.rows = x.rows - static_cast<int>(plan.logits_rows.size());
-    return ops.head(for_jobs, sequences_.model->head(), plan.jobs);
+    return ops.head(for_jobs, state_.model->head(), plan.jobs);
   } catch (...) {
-    for (Unit* unit : plan.units) unit->call->error = std::current_exception();
+    for (WorkUnit* unit : plan.units) unit->call->error = std::current_exception();
     return {};
   }
 }
 
 void Scheduler::hand_out_logits(const StepPlan& plan, Matrix x) {
-  Ops& ops = *sequences_.ops;
-  const int vocab = sequences_.model->config().vocab;
+  Ops& ops = *state_.ops;
+  const int vocab = state_.model->config().vocab;
   const int total = static_cast<int>(plan.logits_rows.size()), before = x.rows - total;
   std::vector<float> logits(static_cast<std::size_t>(std::min(total, kLogitsRows)) *
                             static_cast<std::size_t>(vocab));
@@ -211,7 +212,7 @@ void Scheduler::hand_out_logits(const StepPlan& plan, Matrix x) {
                 std::ptrdiff_t{before + first} * x.stride * ops.costs().activation_bytes;
     ops.logits(std::span(logits).first(static_cast<std::size_t>(part.rows) *
                                        static_cast<std::size_t>(vocab)),
-               part, sequences_.model->head());
+               part, state_.model->head());
     for (int i = 0; i < part.rows; ++i) {
       const StepPlan::LogitsTarget& target =
           plan.logits_targets[static_cast<std::size_t>(first + i)];
@@ -228,41 +229,44 @@ void Scheduler::apply(const StepPlan& plan, std::span<const HeadResult> results)
   ++counters.steps;
   counters.rows += static_cast<std::int64_t>(plan.ids.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
-    Unit& unit = *plan.targets[i].unit;
+    WorkUnit& unit = *plan.targets[i].unit;
     if (unit.call->error) continue;
     if (!results[i].finite) {
       ++counters.non_finite;
       unit.call->error = std::make_exception_ptr(Failed(
           fmt::format("the model's logits after token {} are not finite (NaN or infinity): its "
                       "weights hold such values, or overflow at this precision; try --dtype f32",
-                      unit.lanes[plan.targets[i].lane].record->cached.length())));
+                      unit.feeds[plan.targets[i].feed].record->cached.length())));
       continue;
     }
     switch (plan.targets[i].kind) {
       case StepPlan::Kind::Score:
-        unit.lanes[plan.targets[i].lane].scores->push_back(results[i].logprob);
+        unit.feeds[plan.targets[i].feed].scores->push_back(results[i].logprob);
         break;
       case StepPlan::Kind::Draw:
         apply_draw(unit, results[i]);
         break;
       case StepPlan::Kind::Follow:
-        unit.request->extension.follower_logprobs[plan.targets[i].lane - 1].push_back(
+        unit.request->extension.follower_logprobs[plan.targets[i].feed - 1].push_back(
             results[i].logprob);
         break;
     }
   }
-  for (Unit* unit : plan.units) {
+  for (WorkUnit* unit : plan.units) {
+    unit->leave_step();
     unit->last_step = static_cast<std::uint64_t>(counters.steps);
-    for (Lane& lane : unit->lanes) {
-      CachedSequence& cached = lane.record->cached;
+    for (Feed& feed : unit->feeds) {
+      CachedSequence& cached = feed.record->cached;
       if (unit->call->error) cached.clear();
-      if (std::count(lane.marks.begin(), lane.marks.end(), cached.length()) > 0) cached.snapshot();
+      if (std::count(feed.snapshot_lengths.begin(), feed.snapshot_lengths.end(), cached.length()) >
+          0)
+        cached.snapshot();
     }
   }
 }
 
-void Scheduler::apply_draw(Unit& unit, const HeadResult& result) {
-  Request& request = *unit.request;
+void Scheduler::apply_draw(WorkUnit& unit, const HeadResult& result) {
+  EngineRequest& request = *unit.request;
   Extension& extension = request.extension;
   ++tokens_drawn_;
   extension.tokens.push_back(result.token);
@@ -271,13 +275,12 @@ void Scheduler::apply_draw(Unit& unit, const HeadResult& result) {
   for (SequenceRecord* record : request.records) record->tokens.push_back(result.token);
   const std::vector<TokenId>& stop = request.ask->stop;
   extension.stopped = std::find(stop.begin(), stop.end(), result.token) != stop.end();
-  unit.draws = !extension.stopped && static_cast<int>(extension.tokens.size()) < request.max_tokens;
-  extension.full =
-      !extension.stopped && !unit.draws && request.max_tokens < request.ask->max_tokens;
+  extension.full = !extension.stopped && !request.has_tokens_to_draw() &&
+                   request.max_tokens < request.ask->max_tokens;
 }
 
 void Scheduler::end_cancelled_calls() {
-  for (Call* call : calls_) {
+  for (EngineCall* call : calls_) {
     if (stopping_) call->error = std::make_exception_ptr(Cancelled("the engine is shutting down"));
     if (!call->error && call->cancellation != nullptr && call->cancellation->cancelled()) {
       call->error = std::make_exception_ptr(Cancelled("cancelled"));
@@ -286,45 +289,47 @@ void Scheduler::end_cancelled_calls() {
 }
 
 void Scheduler::end_settled_calls() {
-  calls_.remove_if([&](Call* call) {
+  calls_.remove_if([&](EngineCall* call) {
     if (!settled(*call)) return false;
     end(*call);
     return true;
   });
 }
 
-bool Scheduler::settled(Call& call) {
+bool Scheduler::settled(EngineCall& call) {
+  if (call.error) return true;
   bool all = true;
-  for (Request& request : call.requests) {
+  for (EngineRequest& request : call.requests) {
     for (auto& unit : request.units) {
-      if (!unit->done && !unit->draws && !unit->trails() && unit->caught_up()) {
-        unit->done = true;
-        for (Lane& lane : unit->lanes) {
-          lane.record->unit = nullptr;
-          lane.record->last_used = ++sequences_.clock;
+      const bool open = unit->state != UnitState::Done;
+      if (open && !unit->draws() && !unit->trails() && unit->caught_up()) {
+        unit->finish();
+        for (Feed& feed : unit->feeds) {
+          feed.record->unit = nullptr;
+          feed.record->last_used = ++state_.clock;
         }
       }
-      all &= unit->done;
+      all &= unit->state == UnitState::Done;
     }
   }
-  return all || call.error;
+  return all;
 }
 
-void Scheduler::end(Call& call) {
+void Scheduler::end(EngineCall& call) {
   std::size_t index = 0;
-  const bool is_open = !call.requests.empty() && call.requests[0].work == Work::Prompt;
+  const bool is_open = !call.requests.empty() && call.requests[0].kind == RequestKind::Prompt;
   call.for_each_record([&](SequenceRecord& record) {
     const int before = call.lengths_before[index++];
     if (call.error) {
       record.tokens.resize(static_cast<std::size_t>(before));
       record.cached.truncate(record.cached.longest_within(before - 1));
     } else if (is_open && record.cached.length() == record.length() - 1) {
-      sequences_.keep(record, options_.kept_prefixes);
+      state_.keep(record, options_.kept_prefixes);
     }
     record.cached.forget_snapshots();
     record.unit = nullptr;
     record.busy = false;
-    record.last_used = ++sequences_.clock;
+    record.last_used = ++state_.clock;
   });
   call.finished = true;
   call.done.notify_one();

@@ -54,11 +54,11 @@ void validate_extension(const ExtendRequest& request, std::size_t index) {
   }
 }
 
-SequenceRecord& record_of(const Sequence* sequence, const Sequences& home, const char* what,
+SequenceRecord& record_of(const Sequence* sequence, const EngineState& engine, const char* what,
                           std::size_t index) {
   if (sequence == nullptr || !*sequence) bad_input("request {}: no {}", index, what);
   auto* local = dynamic_cast<LocalSequence*>(sequence->state());
-  if (local == nullptr || &local->home() != &home) {
+  if (local == nullptr || &local->engine() != &engine) {
     bad_input("request {}: the {} belongs to another engine", index, what);
   }
   return local->record();

@@ -1,4 +1,4 @@
-#include "engine/sequences.h"
+#include "engine/engine_state.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ int common_prefix(std::span<const TokenId> a, std::span<const TokenId> b, int li
   return static_cast<int>(std::mismatch(a.begin(), end, b.begin()).first - a.begin());
 }
 
-std::unique_ptr<SequenceRecord> Sequences::add(std::vector<TokenId> tokens, std::uint64_t birth) {
+std::unique_ptr<SequenceRecord> EngineState::add(std::vector<TokenId> tokens, std::uint64_t birth) {
   auto record = std::make_unique<SequenceRecord>();
   record->tokens = std::move(tokens);
   record->cached = CachedSequence(cache);
@@ -22,14 +22,14 @@ std::unique_ptr<SequenceRecord> Sequences::add(std::vector<TokenId> tokens, std:
   return record;
 }
 
-void Sequences::remove(SequenceRecord& record) {
+void EngineState::remove(SequenceRecord& record) {
   CB_CHECK(!record.busy);
   record.cached.clear();
   records.erase(&record);
   changed.notify_one();
 }
 
-int Sequences::adopt_prefix(SequenceRecord& record, int limit) {
+int EngineState::adopt_prefix(SequenceRecord& record, int limit) {
   const CachedSequence* best = nullptr;
   auto best_kept = kept_.end();
   int best_length = record.cached.length(), longest_shared = 0;
@@ -57,7 +57,7 @@ int Sequences::adopt_prefix(SequenceRecord& record, int limit) {
   return longest_shared;
 }
 
-void Sequences::keep(const SequenceRecord& record, std::size_t at_most) {
+void EngineState::keep(const SequenceRecord& record, std::size_t at_most) {
   if (at_most == 0) return;
   const std::span<const TokenId> cached_tokens(record.tokens.data(),
                                                static_cast<std::size_t>(record.cached.length()));
@@ -69,27 +69,27 @@ void Sequences::keep(const SequenceRecord& record, std::size_t at_most) {
   while (kept_.size() > at_most) drop_oldest_kept();
 }
 
-bool Sequences::drop_oldest_kept() {
+bool EngineState::drop_oldest_kept() {
   if (kept_.empty()) return false;
   kept_.pop_back();
   return true;
 }
 
 LocalSequence::~LocalSequence() {
-  const std::lock_guard lock(home_->mutex);
-  home_->remove(*record_);
+  const std::lock_guard lock(engine_->mutex);
+  engine_->remove(*record_);
 }
 
 std::unique_ptr<SequenceState> LocalSequence::fork() const {
-  const std::lock_guard lock(home_->mutex);
+  const std::lock_guard lock(engine_->mutex);
   if (record_->busy) bad_input("a sequence cannot be forked while a call is extending it");
-  auto copy = home_->add(record_->tokens, record_->birth);
+  auto copy = engine_->add(record_->tokens, record_->birth);
   copy->cached = record_->cached.fork();
-  return std::make_unique<LocalSequence>(home_, std::move(copy));
+  return std::make_unique<LocalSequence>(engine_, std::move(copy));
 }
 
 std::int64_t LocalSequence::length() const {
-  const std::lock_guard lock(home_->mutex);
+  const std::lock_guard lock(engine_->mutex);
   return record_->length();
 }
 
