@@ -2,6 +2,7 @@
 import os
 import subprocess
 import tempfile
+import unittest
 from pathlib import Path
 
 from selenium import webdriver
@@ -37,3 +38,19 @@ def run(*arguments):
 
 def folder():
     return Path(tempfile.mkdtemp(prefix="counterbeam-web-"))
+
+
+class PageTest(unittest.TestCase):
+    """Tests of one page, loaded anew for each. A subclass sets cls.url before it calls setUpClass of this class."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.page = open_browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.page.quit()
+
+    def setUp(self):
+        self.page.get("about:blank")
+        self.page.get(self.url)

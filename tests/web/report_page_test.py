@@ -28,7 +28,7 @@ def percent(value):
     return f"{100 * value:.1f}"
 
 
-class ReportPage(unittest.TestCase):
+class ReportPage(web.PageTest):
     @classmethod
     def setUpClass(cls):
         place = web.folder()
@@ -46,15 +46,7 @@ class ReportPage(unittest.TestCase):
         cls.rows = rows
         cls.summary = json.loads((place / "report/summary.json").read_text())
         cls.url = (place / "report/report.html").as_uri()
-        cls.page = web.open_browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.page.quit()
-
-    def setUp(self):
-        self.page.get("about:blank")
-        self.page.get(self.url)
+        super().setUpClass()
 
     def table(self, identity):
         return self.page.execute_script(

@@ -12,7 +12,7 @@ QUESTION = "What is 17 + 4 * 6? </script><b>bold</b>"
 ASK = ("ask", QUESTION, "--max-tokens", "160", "--block", "4", "--seed", "3")
 
 
-class TracePage(unittest.TestCase):
+class TracePage(web.PageTest):
     @classmethod
     def setUpClass(cls):
         place = web.folder()
@@ -21,15 +21,7 @@ class TracePage(unittest.TestCase):
         cls.url = (place / "trace.html").as_uri()
         cls.trace = json.loads((place / "trace.json").read_text())
         cls.nodes = {c["id"]: c for block in cls.trace["blocks"] for c in block["candidates"]}
-        cls.page = web.open_browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.page.quit()
-
-    def setUp(self):
-        self.page.get("about:blank")
-        self.page.get(self.url)
+        super().setUpClass()
 
     def text_of(self, identity):
         return self.page.find_element(By.ID, identity).text

@@ -102,69 +102,70 @@ std::uint32_t depth_of(const Call& call) {
   return depth + 1;
 }
 
-Value map_filter(Call& call) {
+// The result of a filter that works when it is first read: make(in, source, args), or nothing where
+// the source is false.
+template <typename Make>
+Value lazily(Call& call, const Make& make) {
   const Value source = call[0];
   const std::uint32_t depth = depth_of(call);
   Interpreter* const in = &call.in;
   Args args{std::move(call.rest), std::move(call.named)};
   return call.heap.iterator(
-      [in, source, args] {
-        std::vector<Value> mapped;
-        if (!truth(source)) return mapped;
-        Value attribute, fallback;
-        for (const auto& [name, value] : args.named) {
-          if (name == "attribute") attribute = value;
-          if (name == "default") fallback = value;
-        }
-        const bool by_attribute = args.positional.empty() && !attribute.missing();
-        if (!by_attribute && args.positional.empty()) throw Fault("map requires a filter argument");
-        if (by_attribute && args.named.size() > (fallback.missing() ? 1u : 2u))
-          throw Fault("map() got an unexpected keyword argument");
-        const AttributePath path(in->heap(), attribute);
-        for (const Value& item : items(in->heap(), source)) {
-          in->budget().step();
-          if (by_attribute) {
-            mapped.push_back(path(*in, item, fallback));
-            continue;
-          }
-          Args rest{{args.positional.begin() + 1, args.positional.end()}, args.named};
-          mapped.push_back(in->call_filter(args.positional[0], item, std::move(rest)));
-        }
-        return mapped;
+      [in, source, args, make] {
+        return truth(source) ? make(*in, source, args) : std::vector<Value>();
       },
       depth);
 }
 
+Value map_filter(Call& call) {
+  return lazily(call, [](Interpreter& in, const Value& source, const Args& args) {
+    std::vector<Value> mapped;
+    Value attribute, fallback;
+    for (const auto& [name, value] : args.named) {
+      if (name == "attribute") attribute = value;
+      if (name == "default") fallback = value;
+    }
+    const bool by_attribute = args.positional.empty() && !attribute.missing();
+    if (!by_attribute && args.positional.empty()) throw Fault("map requires a filter argument");
+    if (by_attribute && args.named.size() > (fallback.missing() ? 1u : 2u))
+      throw Fault("map() got an unexpected keyword argument");
+    const AttributePath path(in.heap(), attribute);
+    for (const Value& item : items(in.heap(), source)) {
+      in.budget().step();
+      if (by_attribute) {
+        mapped.push_back(path(in, item, fallback));
+        continue;
+      }
+      Args rest{{args.positional.begin() + 1, args.positional.end()}, args.named};
+      mapped.push_back(in.call_filter(args.positional[0], item, std::move(rest)));
+    }
+    return mapped;
+  });
+}
+
 template <bool kWanted, bool kByAttribute>
 Value select_filter(Call& call) {
-  const Value source = call[0];
-  const std::uint32_t depth = depth_of(call);
-  Interpreter* const in = &call.in;
-  Args args{std::move(call.rest), std::move(call.named)};
-  return call.heap.iterator(
-      [in, source, args] {
-        std::vector<Value> kept;
-        if (!truth(source)) return kept;
-        constexpr std::size_t kTest = kByAttribute ? 1 : 0;
-        if (kByAttribute && args.positional.empty())
-          throw Fault("Missing parameter for attribute name");
-        const AttributePath path(in->heap(), kByAttribute ? args.positional[0] : Value());
-        for (const Value& item : items(in->heap(), source)) {
-          in->budget().step();
-          const Value subject = path(*in, item);
-          bool passes;
-          if (args.positional.size() > kTest) {
-            const auto from = args.positional.begin() + kTest + 1;
-            passes = in->call_test(args.positional[kTest], subject,
-                                   Args{{from, args.positional.end()}, args.named});
-          } else {
-            passes = truth(subject);
-          }
-          if (passes == kWanted) kept.push_back(item);
-        }
-        return kept;
-      },
-      depth);
+  return lazily(call, [](Interpreter& in, const Value& source, const Args& args) {
+    std::vector<Value> kept;
+    constexpr std::size_t kTest = kByAttribute ? 1 : 0;
+    if (kByAttribute && args.positional.empty())
+      throw Fault("Missing parameter for attribute name");
+    const AttributePath path(in.heap(), kByAttribute ? args.positional[0] : Value());
+    for (const Value& item : items(in.heap(), source)) {
+      in.budget().step();
+      const Value subject = path(in, item);
+      bool passes;
+      if (args.positional.size() > kTest) {
+        const auto from = args.positional.begin() + kTest + 1;
+        passes = in.call_test(args.positional[kTest], subject,
+                              Args{{from, args.positional.end()}, args.named});
+      } else {
+        passes = truth(subject);
+      }
+      if (passes == kWanted) kept.push_back(item);
+    }
+    return kept;
+  });
 }
 
 }  // namespace

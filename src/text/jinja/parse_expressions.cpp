@@ -70,24 +70,29 @@ bool Parser::at_tuple_end(std::string_view end) const {
          current().is_operator(")") || (!end.empty() && current().is_name(end));
 }
 
-ExprPtr Parser::parse_tuple(bool conditional, std::string_view end, bool parens) {
+ExprPtr Parser::parse_items(std::string_view end, bool may_be_empty,
+                            const std::function<ExprPtr()>& parse_item) {
   const int line = current().line;
   std::vector<ExprPtr> items;
   bool is_tuple = false;
   while (true) {
     if (!items.empty()) expect_operator(",");
     if (at_tuple_end(end)) break;
-    items.push_back(parse_expression(conditional));
+    items.push_back(parse_item());
     if (!current().is_operator(",")) break;
     is_tuple = true;
   }
   if (!is_tuple) {
     if (!items.empty()) return std::move(items[0]);
-    if (!parens) fail(fmt::format("Expected an expression, got '{}'", describe(current())));
+    if (!may_be_empty) fail(fmt::format("Expected an expression, got '{}'", describe(current())));
   }
   ExprPtr node = make(ExprKind::Tuple, line);
   node->items = std::move(items);
   return finish(std::move(node));
+}
+
+ExprPtr Parser::parse_tuple(bool conditional, std::string_view end, bool parens) {
+  return parse_items(end, parens, [&] { return parse_expression(conditional); });
 }
 
 ExprPtr Parser::parse_expression(bool conditional) {

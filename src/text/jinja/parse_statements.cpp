@@ -263,25 +263,7 @@ std::unique_ptr<Stmt> Parser::parse_set() {
 
 // The target of for or set: names, tuples of names and, for set, ns.attribute.
 ExprPtr Parser::parse_target(std::string_view end, bool with_namespace) {
-  const int line = current().line;
-  std::vector<ExprPtr> items;
-  bool is_tuple = false;
-  while (true) {
-    if (!items.empty()) expect_operator(",");
-    if (at_tuple_end(end)) break;
-    items.push_back(parse_primary(with_namespace));
-    if (!current().is_operator(",")) break;
-    is_tuple = true;
-  }
-  if (items.empty()) fail(fmt::format("Expected an expression, got '{}'", describe(current())));
-  ExprPtr target;
-  if (is_tuple) {
-    target = make(ExprKind::Tuple, line);
-    target->items = std::move(items);
-    target = finish(std::move(target));
-  } else {
-    target = std::move(items[0]);
-  }
+  ExprPtr target = parse_items(end, false, [&] { return parse_primary(with_namespace); });
   check_target(*target);
   return target;
 }

@@ -2,6 +2,7 @@
 // in parse_expressions.cpp, statements in parse_statements.cpp.
 #pragma once
 
+#include <functional>
 #include <initializer_list>
 #include <string>
 #include <string_view>
@@ -50,6 +51,10 @@ class Parser {
   void check_target(Expr& target);
 
   // expressions
+  // Parses items separated by commas, up to the end of a tag, ")" or the name `end`: the item
+  // itself where there is one without a comma, else a tuple.
+  ExprPtr parse_items(std::string_view end, bool may_be_empty,
+                      const std::function<ExprPtr()>& parse_item);
   ExprPtr parse_tuple(bool conditional = true, std::string_view end = {}, bool parens = false);
   ExprPtr parse_expression(bool conditional = true);
   ExprPtr parse_conditional();
