@@ -8,7 +8,7 @@ TSAN_TESTS ?= base cache engine search eval
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu fuzz-smoke bench format check-format clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu fuzz-smoke bench format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -21,6 +21,7 @@ help:
 	@echo 'make test-gpu    test the CUDA back end on a machine with a GPU'
 	@echo 'make fuzz-smoke  run every fuzz target for SECONDS=$(SECONDS)'
 	@echo 'make format      run clang-format on everything (check-format: only check)'
+	@echo 'make check-headers  compile every header by itself'
 	@echo 'make clean       remove build/'
 	@echo 'Missing Debian packages (tools/packages.txt) are installed first.'
 
@@ -84,6 +85,11 @@ SOURCES = $(shell git ls-files -- '*.h' '*.cpp' '*.cu' '*.cuh')
 format check-format:
 	@tools/setup check
 	@clang-format $(if $(filter format,$@),-i,--dry-run -Werror) $(SOURCES)
+
+# That no two headers clash is a part of `make test` (test_headers).
+check-headers: setup
+	cmake --preset release
+	cmake --build build/release -j $(JOBS) --target headers_alone
 
 clean:
 	rm -rf build
