@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "backend/cuda/device_memory.h"
+#include "backend/cuda/head_job.h"
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
 
@@ -147,7 +148,7 @@ void time_layers(const Lines& lines, int segments, int rows) {
 void time_head(const Lines& lines, const std::string& name, int count, int vocab, DeviceJob job,
                int mixes) {
   HeadKind kind;
-  kind.filtered = job.top_k > 0 || job.top_p < 1;
+  kind.filtered = filters(job.sampling, vocab);
   kind.mixed = mixes > 0;
   const DeviceMemory logits =
       random<float>(std::size_t(count) * std::size_t(vocab), [](float x) { return 3 * x; });
@@ -180,21 +181,23 @@ void run(const Lines& lines) {
   for (const auto& [segments, rows] : {std::pair(1, 1), std::pair(16, 1), std::pair(48, 1),
                                        std::pair(32, 32), std::pair(1, 1024), std::pair(8, 1024)})
     time_layers(lines, segments, rows);
-  const DeviceJob plain{0, -1, -1, 1.0f, 1.0f, 0, 0, 0, 0, 0.1f, 0};
-  const auto with = [&](float temperature, float top_p, int top_k) {
-    DeviceJob job = plain;
-    job.temperature = temperature;
-    job.top_p = top_p;
-    job.top_k = top_k;
-    return job;
+  const auto with = [](const Sampling& sampling) {
+    HeadJob job;
+    job.sampling = sampling;
+    job.plausibility = 0.1f;
+    return device_job(job, 0, 0);
   };
+  const DeviceJob plain = with({});
   for (const int count : {1, 16, 48}) {
     time_head(lines, "plain", count, 152064, plain, 0);
-    time_head(lines, "temperature", count, 152064, with(0.7f, 1, 0), 0);
-    time_head(lines, "greedy", count, 152064, with(0, 1, 0), 0);
-    time_head(lines, "top-k 20", count, 152064, with(1, 1, 20), 0);
-    time_head(lines, "top-p 0.95", count, 152064, with(1, 0.95f, 0), 0);
-    time_head(lines, "top-k 50, top-p 0.9", count, 152064, with(1, 0.9f, 50), 0);
+    time_head(lines, "temperature", count, 152064, with({.temperature = 0.7f}), 0);
+    time_head(lines, "greedy", count, 152064, with({.temperature = 0}), 0);
+    time_head(lines, "top-k 20", count, 152064, with({.top_k = 20}), 0);
+    time_head(lines, "top-p 0.95", count, 152064, with({.top_p = 0.95f}), 0);
+    time_head(lines, "top-k 50, top-p 0.9", count, 152064, with({.top_p = 0.9f, .top_k = 50}), 0);
+    time_head(lines, "min-p 0.05", count, 152064, with({.min_p = 0.05f}), 0);
+    time_head(lines, "min-p 0.05, top-p 0.9", count, 152064, with({.top_p = 0.9f, .min_p = 0.05f}),
+              0);
     time_head(lines, "two rows mixed", count, 152064, plain, 2);
   }
   time_head(lines, "plain", 48, 248320, plain, 0);

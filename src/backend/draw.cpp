@@ -45,12 +45,19 @@ void keep_only(std::vector<double>& scores, std::span<const TokenId> ids) {
   scores = std::move(kept);
 }
 
+void keep_min_p(std::vector<double>& scores, double reach) {
+  const double floor = *std::max_element(scores.begin(), scores.end()) - reach;
+  for (double& score : scores) {
+    if (score < floor) score = kNever;
+  }
+}
+
 void keep_top_k(std::vector<double>& scores, int top_k) {
   if (top_k <= 0 || static_cast<std::size_t>(top_k) >= scores.size()) return;
   keep_only(scores, ranked(scores, static_cast<std::size_t>(top_k)));
 }
 
-// The smallest set of likeliest tokens whose mass reaches top_p; never empty.
+// The smallest set of likeliest tokens whose share of the mass in `scores` reaches top_p.
 void keep_top_p(std::vector<double>& scores, float top_p) {
   if (top_p >= 1.0f) return;
   const double total = sum_exponentials<double>(scores);
@@ -69,7 +76,8 @@ void keep_top_p(std::vector<double>& scores, float top_p) {
 }
 
 // The scores to draw from: logits of the row, or the log-probabilities of the mixture, before
-// temperature; -inf for tokens that must not be drawn.
+// temperature; -inf for tokens that must not be drawn. A mixture is rounded to float32 as on the
+// other back ends, so that tokens that tie there tie here.
 std::vector<double> drawable_scores(const HeadJob& job, const JobLogits& logits) {
   const std::size_t vocab = logits.own.size();
   std::vector<double> scores(vocab, 0.0);
@@ -78,6 +86,9 @@ std::vector<double> drawable_scores(const HeadJob& job, const JobLogits& logits)
     const double total = log_sum_exp(logits.mix[m]);
     const double weight = job.mix[m].second;
     for (std::size_t i = 0; i < vocab; ++i) scores[i] += weight * (logits.mix[m][i] - total);
+  }
+  if (!job.mix.empty()) {
+    for (double& score : scores) score = static_cast<float>(score);
   }
   const std::size_t limit =
       job.vocab_limit > 0 ? std::min<std::size_t>(vocab, job.vocab_limit) : vocab;
@@ -92,20 +103,19 @@ std::vector<double> drawable_scores(const HeadJob& job, const JobLogits& logits)
   return scores;
 }
 
-// Inverse of the cumulative distribution in vocabulary order, from one uniform number.
-TokenId invert_cdf(std::span<const double> scores, double total, double u) {
+}  // namespace
+
+TokenId invert_cdf(std::span<const double> logprobs, double u) {
   double mass = 0;
-  TokenId last = likeliest(scores);
-  for (std::size_t i = 0; i < scores.size(); ++i) {
-    if (scores[i] == kNever) continue;
-    mass += std::exp(scores[i] - total);
+  TokenId last = likeliest(logprobs);
+  for (std::size_t i = 0; i < logprobs.size(); ++i) {
+    if (logprobs[i] == kNever) continue;
+    mass += std::exp(logprobs[i]);
     last = static_cast<TokenId>(i);
     if (u < mass) break;
   }
   return last;
 }
-
-}  // namespace
 
 bool all_finite(std::span<const float> logits) {
   return std::all_of(logits.begin(), logits.end(), [](float x) { return std::isfinite(x); });
@@ -113,6 +123,24 @@ bool all_finite(std::span<const float> logits) {
 
 double log_sum_exp(std::span<const float> logits) {
   return sum_exponentials(logits);
+}
+
+std::vector<double> draw_distribution(const HeadJob& job, const JobLogits& logits) {
+  const auto [temperature, top_p, top_k, min_p] = job.sampling;
+  std::vector<double> scores = drawable_scores(job, logits);
+  if (temperature == 0) {
+    const TokenId token = likeliest(scores);
+    scores.assign(scores.size(), kNever);
+    scores[token] = 0;
+    return scores;
+  }
+  if (min_p > 0) keep_min_p(scores, min_p_reach(job.sampling));
+  for (double& score : scores) score /= temperature;
+  keep_top_k(scores, top_k);
+  keep_top_p(scores, top_p);
+  const double total = sum_exponentials<double>(scores);
+  for (double& score : scores) score -= total;
+  return scores;
 }
 
 HeadResult run_head_job(const HeadJob& job, const JobLogits& logits, TokenId drawn) {
@@ -128,17 +156,9 @@ HeadResult run_head_job(const HeadJob& job, const JobLogits& logits, TokenId dra
     result.drawn_logprob = result.logprob;
     return result;
   }
-  std::vector<double> scores = drawable_scores(job, logits);
-  if (job.sampling.temperature == 0) {
-    result.token = likeliest(scores);
-  } else {
-    for (double& score : scores) score /= job.sampling.temperature;
-    keep_top_k(scores, job.sampling.top_k);
-    keep_top_p(scores, job.sampling.top_p);
-    const double total = sum_exponentials<double>(scores);
-    result.token = invert_cdf(scores, total, uniform(job.key));
-    result.drawn_logprob = static_cast<float>(scores[result.token] - total);
-  }
+  const std::vector<double> logprobs = draw_distribution(job, logits);
+  result.token = invert_cdf(logprobs, uniform(job.key));
+  result.drawn_logprob = static_cast<float>(logprobs[result.token]);
   result.logprob = static_cast<float>(logits.own[result.token] - own_total);
   return result;
 }

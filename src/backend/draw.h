@@ -1,9 +1,10 @@
-// The definition of a head job: log-probability, filters and draw, given the logits. Plain scalar
-// code in vocabulary order: the same key and the same logits give the same token on every back end
-// that uses it.
+// The definition of a head job: log-probability, filters and draw, given the logits, by the rules
+// of backend/sampling.h. Plain scalar code in vocabulary order. The reference back end and the toy
+// engine draw by it, and every other back end is tested against it.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "backend/ops.h"
 
@@ -20,6 +21,14 @@ double log_sum_exp(std::span<const float> logits);
 
 // Whether every logit is finite.
 bool all_finite(std::span<const float> logits);
+
+// The distribution that a job draws from, as log-probabilities by id; -inf for tokens that are
+// never drawn. At temperature 0 one token has all the mass. REQUIRES finite logits.
+std::vector<double> draw_distribution(const HeadJob& job, const JobLogits& logits);
+
+// The token at which the cumulative distribution, in vocabulary order, exceeds `u`, a number in
+// [0, 1).
+TokenId invert_cdf(std::span<const double> logprobs, double u);
 
 // Runs one job. `drawn` is the token drawn by the job that this one follows, if it follows one.
 HeadResult run_head_job(const HeadJob& job, const JobLogits& logits, TokenId drawn);

@@ -27,19 +27,22 @@ void validate_prompt(std::span<const TokenId> prompt, const EngineInfo& info, st
 }
 
 void validate_extension(const ExtendRequest& request, std::size_t index) {
-  const Sampling& sampling = request.sampling;
+  const auto [temperature, top_p, top_k, min_p] = request.sampling;
   if (request.max_tokens < 1) {
     bad_input("request {}: max_tokens is {}; it must be at least 1", index, request.max_tokens);
   }
-  if (!std::isfinite(sampling.temperature) || sampling.temperature < 0) {
+  if (!std::isfinite(temperature) || temperature < 0) {
     bad_input("request {}: temperature is {}; it must be 0 or a positive number", index,
-              sampling.temperature);
+              temperature);
   }
-  if (!(sampling.top_p > 0 && sampling.top_p <= 1)) {
-    bad_input("request {}: top_p is {}; it must be above 0 and at most 1", index, sampling.top_p);
+  if (!(top_p > 0 && top_p <= 1)) {
+    bad_input("request {}: top_p is {}; it must be above 0 and at most 1", index, top_p);
   }
-  if (sampling.top_k < 0) {
-    bad_input("request {}: top_k is {}; it must be 0 (all) or positive", index, sampling.top_k);
+  if (top_k < 0) {
+    bad_input("request {}: top_k is {}; it must be 0 (all) or positive", index, top_k);
+  }
+  if (!(min_p >= 0 && min_p <= 1)) {
+    bad_input("request {}: min_p is {}; it must be between 0 (all) and 1", index, min_p);
   }
   if (!request.mix.empty() && request.mix.size() != request.followers.size() + 1) {
     bad_input("request {}: {} weights to mix, but the sequence and its followers are {}", index,

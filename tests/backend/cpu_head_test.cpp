@@ -48,9 +48,10 @@ class CpuHead : public CpuPaths {
 INSTANTIATE_TEST_SUITE_P(Paths, CpuHead, ::testing::ValuesIn(all_paths()), path_name);
 
 TEST_P(CpuHead, DrawsLikeThePlainCode) {
-  const Sampling samplings[] = {{1.0f, 1.0f, 0},  {0.7f, 1.0f, 0},   {0.0f, 1.0f, 0},
-                                {1.0f, 0.9f, 0},  {0.8f, 0.95f, 0},  {1.0f, 1.0f, 20},
-                                {0.6f, 0.8f, 50}, {2.0f, 0.999f, 0}, {1.0f, 0.5f, 5000}};
+  const Sampling samplings[] = {{1.0f, 1.0f, 0},        {0.7f, 1.0f, 0},        {0.0f, 1.0f, 0},
+                                {1.0f, 0.9f, 0},        {0.8f, 0.95f, 0},       {1.0f, 1.0f, 20},
+                                {0.6f, 0.8f, 50},       {2.0f, 0.999f, 0},      {1.0f, 0.5f, 5000},
+                                {1.0f, 1.0f, 0, 0.05f}, {0.6f, 0.8f, 50, 0.03f}};
   std::vector<HeadJob> jobs;
   for (std::uint32_t i = 0; i < 40; ++i) {
     for (const Sampling& sampling : samplings) {

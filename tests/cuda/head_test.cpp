@@ -1,9 +1,9 @@
 // Tests the head on the device: tokens and log-probabilities must equal those of backend/draw.h for
 // the same logits, whatever other jobs are in the launch.
 #include <algorithm>
-#include <numeric>
 
-#include "backend/draw.h"
+#include "backend/cuda/head_job.h"
+#include "backend/naive_draw.h"
 #include "cuda_support.h"
 
 namespace counterbeam {
@@ -55,28 +55,18 @@ class Logits {
 
 std::vector<HeadResult> run(const Logits& logits, const std::vector<HeadJob>& jobs,
                             int padding = 0) {
-  std::vector<cuda::DeviceJob> device_jobs;
-  std::vector<cuda::DeviceMix> mixes;
-  cuda::HeadKind kind;
-  for (const HeadJob& job : jobs) {
-    kind.filtered |= job.sampling.top_k > 0 || job.sampling.top_p < 1;
-    kind.mixed |= !job.mix.empty();
-    device_jobs.push_back({job.row, static_cast<int>(job.given), job.follows,
-                           job.sampling.temperature, job.sampling.top_p, job.sampling.top_k,
-                           job.vocab_limit, static_cast<int>(mixes.size()),
-                           static_cast<int>(job.mix.size()), job.plausibility, uniform(job.key)});
-    for (const auto& [row, weight] : job.mix) mixes.push_back({row, weight});
-  }
-  for (int i = 0; i < padding; ++i) device_jobs.push_back({-1, -1, -1, 1, 1, 0, 0, 0, 0, 0, 0});
-  const int count = static_cast<int>(device_jobs.size());
+  cuda::DeviceJobs device;
+  for (const HeadJob& job : jobs) device.add(job, logits.vocab(), 0, 0);
+  for (int i = 0; i < padding; ++i) device.jobs.emplace_back();
+  const int count = static_cast<int>(device.jobs.size());
   const DeviceArray<float> device_logits(logits.values);
-  const DeviceArray<cuda::DeviceJob> in(device_jobs);
-  const DeviceArray<cuda::DeviceMix> in_mixes(mixes);
-  const DeviceArray<cuda::DeviceResult> out(device_jobs.size());
+  const DeviceArray<cuda::DeviceJob> in(device.jobs);
+  const DeviceArray<cuda::DeviceMix> in_mixes(device.mixes);
+  const DeviceArray<cuda::DeviceResult> out(device.jobs.size());
   const DeviceArray<char> workspace(
-      cuda::head_workspace(logits.rows(), count, logits.vocab(), kind));
+      cuda::head_workspace(logits.rows(), count, logits.vocab(), device.kind));
   cuda::head_jobs(nullptr, device_logits.data(), logits.rows(), logits.stride(), logits.vocab(),
-                  in.data(), count, in_mixes.data(), kind, out.data(), workspace.data());
+                  in.data(), count, in_mixes.data(), device.kind, out.data(), workspace.data());
   std::vector<HeadResult> results;
   for (const cuda::DeviceResult& result : out.get())
     results.push_back(
@@ -85,63 +75,46 @@ std::vector<HeadResult> run(const Logits& logits, const std::vector<HeadJob>& jo
   return results;
 }
 
-// The distance of the job's uniform number from the part of [0, 1) that belongs to `token`; 2 if
-// the token must not be drawn. For jobs without a mixture.
-double distance(const HeadJob& job, std::span<const float> logits, TokenId token) {
-  const int limit = job.vocab_limit > 0 ? job.vocab_limit : static_cast<int>(logits.size());
-  std::vector<int> ids(static_cast<std::size_t>(limit));
-  std::iota(ids.begin(), ids.end(), 0);
-  std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return logits[a] > logits[b]; });
-  if (job.sampling.top_k > 0) ids.resize(std::min(ids.size(), std::size_t(job.sampling.top_k)));
-  const auto mass = [&](int id) {
-    return std::exp((double(logits[id]) - double(logits[ids[0]])) / job.sampling.temperature);
-  };
-  double total = 0, reached = 0;
-  for (const int id : ids) total += mass(id);
-  std::size_t kept = 0;
-  while (kept < ids.size() && (kept == 0 || reached < job.sampling.top_p * total))
-    reached += mass(ids[kept++]);
-  ids.resize(job.sampling.top_p < 1 ? kept : ids.size());
-  total = job.sampling.top_p < 1 ? reached : total;
-  std::sort(ids.begin() + 1, ids.end());
-  std::inplace_merge(ids.begin(), ids.begin() + 1, ids.end());
-  double passed = 0;
-  for (const int id : ids) {
-    const double after = passed + mass(id) / total;
-    if (id == static_cast<int>(token))
-      return std::max({0.0, passed - uniform(job.key), uniform(job.key) - after});
-    passed = after;
-  }
-  return 2;
-}
-
 void expect_as_drawn(const Logits& logits, const HeadJob& job, const HeadResult& got,
                      TokenId drawn = -1) {
   std::vector<std::span<const float>> mixed;
   for (const auto& [row, share] : job.mix) mixed.push_back(logits.row(row));
-  const HeadResult expected = run_head_job(job, {logits.row(job.row), mixed}, drawn);
-  const std::string what =
-      "row " + std::to_string(job.row) + ", top-k " + std::to_string(job.sampling.top_k) +
-      ", top-p " + std::to_string(job.sampling.top_p) + ", temperature " +
-      std::to_string(job.sampling.temperature) + ", limit " + std::to_string(job.vocab_limit) +
-      ", vocabulary " + std::to_string(logits.vocab());
-  ASSERT_TRUE(got.finite) << what;
-  if (got.token != expected.token) {
-    // The two results round differently: the number is at the boundary between two tokens.
-    ASSERT_TRUE(job.mix.empty() && job.sampling.temperature > 0) << what;
-    EXPECT_LE(distance(job, logits.row(job.row), got.token), 1e-6)
-        << what << ": " << got.token << " for " << expected.token;
-    return;
-  }
-  EXPECT_NEAR(got.logprob, expected.logprob, 2e-5) << what;
-  EXPECT_NEAR(got.drawn_logprob, expected.drawn_logprob, 1e-4) << what;
+  expect_as_drawn(job, {logits.row(job.row), mixed}, got, drawn);
 }
 
 constexpr Sampling kSamplings[] = {
-    {1.0f, 1.0f, 0},   {0.7f, 1.0f, 0},  {0.0f, 1.0f, 0},   {3.0f, 1.0f, 0},  {0.05f, 1.0f, 0},
-    {1.0f, 0.9f, 0},   {0.8f, 0.95f, 0}, {2.0f, 0.999f, 0}, {1.0f, 1e-6f, 0}, {1.0f, 0.5031f, 5000},
-    {1.0f, 1.0f, 1},   {1.0f, 1.0f, 20}, {0.6f, 0.8f, 50},  {1.5f, 0.3f, 2},  {1.0f, 1.0f, 700},
-    {1.0f, 0.99f, 64}, {0.0f, 0.5f, 3},  {1e-3f, 0.9f, 40},
+    {1.0f, 1.0f, 0},
+    {0.7f, 1.0f, 0},
+    {0.0f, 1.0f, 0},
+    {3.0f, 1.0f, 0},
+    {0.05f, 1.0f, 0},
+    {1.0f, 0.9f, 0},
+    {0.8f, 0.95f, 0},
+    {2.0f, 0.999f, 0},
+    {1.0f, 1e-6f, 0},
+    {1.0f, 0.5031f, 5000},
+    {1.0f, 1.0f, 1},
+    {1.0f, 1.0f, 20},
+    {0.6f, 0.8f, 50},
+    {1.5f, 0.3f, 2},
+    {1.0f, 1.0f, 700},
+    {1.0f, 0.99f, 64},
+    {0.0f, 0.5f, 3},
+    {1e-3f, 0.9f, 40},
+    // With min-p: alone, with each of the others and with both.
+    {1.0f, 1.0f, 0, 0.05f},
+    {0.7f, 1.0f, 0, 0.9f},
+    {3.0f, 1.0f, 0, 1.0f},
+    {1.0f, 1.0f, 0, 1e-30f},
+    {1.0f, 0.9f, 0, 0.02f},
+    {2.0f, 0.999f, 0, 1e-6f},
+    {0.5f, 0.3f, 0, 0.5f},
+    {1.0f, 1.0f, 20, 0.1f},
+    {1.0f, 1.0f, 700, 0.01f},
+    {0.6f, 0.8f, 50, 0.03f},
+    {1.0f, 0.5f, 5000, 0.2f},
+    {1e-3f, 0.9f, 40, 0.4f},
+    {0.0f, 1.0f, 0, 0.5f},
 };
 
 // `count` draws with every sampling above.
@@ -149,7 +122,7 @@ std::vector<HeadJob> draws(const Logits& logits, int count, bool filtered) {
   std::vector<HeadJob> jobs;
   for (std::uint32_t i = 0; i < std::uint32_t(count); ++i) {
     for (const Sampling& sampling : kSamplings) {
-      if (!filtered && (sampling.top_k > 0 || sampling.top_p < 1)) continue;
+      if (!filtered && filters(sampling, logits.vocab())) continue;
       HeadJob job;
       job.row = static_cast<int>(i) % logits.rows();
       job.sampling = sampling;
@@ -189,7 +162,9 @@ TEST_F(CudaHead, AFewCutsThroughSmallRankings) {
   std::vector<HeadJob> jobs;
   for (const int row : {0, 2, 3}) {
     for (const Sampling& sampling :
-         {Sampling{1.0f, 0.9f, 0}, Sampling{1.0f, 1.0f, 20}, Sampling{0.6f, 0.5f, 700}}) {
+         {Sampling{1.0f, 0.9f, 0}, Sampling{1.0f, 1.0f, 20}, Sampling{0.6f, 0.5f, 700},
+          Sampling{1.0f, 1.0f, 0, 0.1f}, Sampling{0.8f, 0.7f, 0, 0.05f},
+          Sampling{1.0f, 0.6f, 30, 0.2f}}) {
       HeadJob job;
       job.row = row;
       job.sampling = sampling;
@@ -220,6 +195,43 @@ TEST_F(CudaHead, CutsBetweenTies) {
   EXPECT_EQ(tokens({1.0f, 1.0f, 3}), (std::vector<int>{7, 57, 107}));
   EXPECT_EQ(tokens({0.5f, 0.49f, 4}), (std::vector<int>{7, 57}));
   EXPECT_EQ(tokens({0.1f, 0.05f, 0}), (std::vector<int>{7, 57, 107}));
+  // min-p keeps all of the 50 likeliest, and as many of them as the filters after it leave.
+  EXPECT_EQ(tokens({0.1f, 0.05f, 0, 0.5f}), (std::vector<int>{7, 57, 107}));
+  EXPECT_EQ(tokens({1.0f, 1.0f, 3, 1.0f}), (std::vector<int>{7, 57, 107}));
+  EXPECT_EQ(tokens({1.0f, 0.49f, 4, 1.0f}), (std::vector<int>{7, 57}));
+  for (const int token : tokens({1.0f, 1.0f, 0, 1.0f})) EXPECT_EQ(token % 50, 7) << token;
+  for (const int token : tokens({1.0f, 1.0f, 0, 0.02f})) EXPECT_EQ(token % 50, 7) << token;
+}
+
+// The token just above the floor of min-p is kept and the one just below is not: the neighbours of
+// the floor among float32 numbers, found on the host.
+TEST_F(CudaHead, MinPCutsBetweenNeighbouringNumbers) {
+  for (const Sampling sampling : {Sampling{1.0f, 1.0f, 0, 0.1f}, Sampling{0.7f, 1.0f, 0, 0.03f},
+                                  Sampling{1.0f, 0.999f, 0, 0.3f}, Sampling{2.0f, 1.0f, 2, 0.5f}}) {
+    for (const float top : {-300.0f, 0.0f, 17.3f}) {
+      Logits logits(1, 2100, 2100);
+      for (int id = 0; id < 2100; ++id) logits.at(0, id) = top - 60;
+      const double floor = double(top) - min_p_reach(sampling);
+      float kept = static_cast<float>(floor);
+      if (double(kept) < floor) kept = std::nextafter(kept, INFINITY);
+      logits.at(0, 100) = std::nextafter(kept, -INFINITY);
+      logits.at(0, 1500) = top;
+      logits.at(0, 2000) = kept;
+      std::vector<HeadJob> jobs(400);
+      for (std::uint32_t i = 0; i < jobs.size(); ++i) {
+        jobs[i].sampling = sampling;
+        jobs[i].key = {.seed = 19, .position = i};
+      }
+      std::vector<int> drawn;
+      for (const HeadResult& result : run(logits, jobs)) drawn.push_back(int(result.token));
+      EXPECT_GT(std::count(drawn.begin(), drawn.end(), 1500), 0) << sampling.min_p;
+      EXPECT_GT(std::count(drawn.begin(), drawn.end(), 2000), 0) << sampling.min_p;
+      EXPECT_EQ(std::count_if(drawn.begin(), drawn.end(),
+                              [](int id) { return id != 1500 && id != 2000; }),
+                0)
+          << sampling.min_p;
+    }
+  }
 }
 
 TEST_F(CudaHead, MixesRowsAndKeepsPlausibleTokens) {
@@ -231,7 +243,8 @@ TEST_F(CudaHead, MixesRowsAndKeepsPlausibleTokens) {
     job.row = i % 7 == 6 ? 0 : 4;
     if (i % 7 != 5) job.mix = std::span(mix).first(1 + i % 3);
     job.plausibility = i % 2 == 0 ? 0.05f : 0.0f;
-    job.sampling = {i % 5 == 0 ? 0.0f : 0.9f, i % 4 == 0 ? 0.9f : 1.0f, i % 3 == 0 ? 30 : 0};
+    job.sampling = {i % 5 == 0 ? 0.0f : 0.9f, i % 4 == 0 ? 0.9f : 1.0f, i % 3 == 0 ? 30 : 0,
+                    i % 8 < 3 ? 0.04f : 0.0f};
     job.vocab_limit = i % 11 == 0 ? 2500 : 0;
     job.key = {.seed = 6, .position = i};
     jobs.push_back(job);

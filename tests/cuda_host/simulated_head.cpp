@@ -1,9 +1,8 @@
-// Draws and log-probabilities (simulated_device.h): a draw is by the inverse of the cumulative
-// distribution in the order of ids, among the top_k likeliest; top_p is not looked at.
-#include <algorithm>
-#include <cmath>
+// Draws and log-probabilities of the simulated device (simulated_device.h), by backend/draw.h.
 #include <vector>
 
+#include "backend/draw.h"
+#include "base/error.h"
 #include "cuda_host/simulated_device.h"
 
 namespace counterbeam::cuda {
@@ -13,44 +12,54 @@ struct Logits {
   const float* data;
   int stride, vocab;
 
-  double at(int row, int token) const { return data[std::ptrdiff_t{row} * stride + token]; }
-  double log_sum(int row) const {
-    double sum = 0;
-    for (int i = 0; i < vocab; ++i) sum += std::exp(at(row, i));
-    return std::log(sum);
+  std::span<const float> row(int r) const {
+    return {data + std::ptrdiff_t{r} * stride, std::size_t(vocab)};
   }
 };
 
-struct Drawn {
-  int token;
-  double logprob;
-};
-
-Drawn draw(const DeviceJob& job, const DeviceMix* mixes, const Logits& logits) {
-  std::vector<double> scores;
-  for (int i = 0; i < logits.vocab; ++i) {
-    double score = job.mixes == 0 ? logits.at(job.row, i) : 0;
-    for (int m = job.first_mix; m < job.first_mix + job.mixes; ++m)
-      score +=
-          double{mixes[m].weight} * (logits.at(mixes[m].row, i) - logits.log_sum(mixes[m].row));
-    scores.push_back(score);
+// What the device is told of a draw: the whole Sampling, but a uniform number in place of the key.
+HeadResult draw(const DeviceJob& device, const DeviceMix* mixes, const Logits& logits) {
+  std::vector<std::pair<int, float>> mix;
+  std::vector<std::span<const float>> mixed;
+  for (int m = device.first_mix; m < device.first_mix + device.mixes; ++m) {
+    mix.emplace_back(mixes[m].row, mixes[m].weight);
+    mixed.push_back(logits.row(mixes[m].row));
   }
-  const auto top = std::max_element(scores.begin(), scores.end());
-  if (job.temperature == 0) return {static_cast<int>(top - scores.begin()), 0};
-  std::vector<double> sorted = scores;
-  std::sort(sorted.rbegin(), sorted.rend());
-  const double least =
-      job.top_k > 0 ? sorted[std::size_t(std::min(job.top_k, logits.vocab)) - 1] : -INFINITY;
-  double sum = 0, passed = 0;
-  const auto mass = [&](double score) {
-    return score < least ? 0 : std::exp((score - *top) / double{job.temperature});
-  };
-  for (const double score : scores) sum += mass(score);
-  int token = 0;
-  while (token + 1 < logits.vocab &&
-         (passed += mass(scores[std::size_t(token)])) <= job.uniform * sum)
-    ++token;
-  return {token, std::log(mass(scores[std::size_t(token)]) / sum)};
+  HeadJob job;
+  job.sampling = device.sampling;
+  CB_CHECK(device.min_p_reach == min_p_reach(device.sampling));
+  job.mix = mix;
+  job.plausibility = device.plausibility;
+  job.vocab_limit = device.vocab_limit;
+  HeadResult result;
+  for (const auto row : mixed) result.finite &= all_finite(row);
+  result.finite &= all_finite(logits.row(device.row));
+  if (!result.finite) return result;
+  const auto logprobs = draw_distribution(job, {logits.row(device.row), mixed});
+  result.token = invert_cdf(logprobs, device.uniform);
+  result.drawn_logprob = static_cast<float>(logprobs[result.token]);
+  return result;
+}
+
+DeviceResult run(const DeviceJob& device, const DeviceMix* mixes, const Logits& logits,
+                 const DeviceResult* results) {
+  const bool follows = device.given < 0 && device.follows >= 0;
+  if (follows && results[device.follows].finite == 0) return {-1, 0, 0, 0};
+  HeadJob score;
+  HeadResult drawn;
+  if (device.given >= 0) {
+    score.given = device.given;
+  } else if (follows) {
+    score.given = results[device.follows].token;
+  } else {
+    drawn = draw(device, mixes, logits);
+    if (!drawn.finite) return {-1, 0, 0, 0};
+    score.given = drawn.token;
+  }
+  const HeadResult scored = run_head_job(score, {logits.row(device.row), {}}, -1);
+  const bool draws = device.given < 0 && !follows;
+  return {scored.token, scored.logprob, draws ? drawn.drawn_logprob : scored.drawn_logprob,
+          scored.finite ? 1 : 0};
 }
 
 }  // namespace
@@ -65,15 +74,7 @@ void head_jobs(cudaStream_t stream, const float* data, int, int stride, int voca
   testing::enqueue(stream, [=] {
     const Logits logits{data, stride, vocab};
     for (int j = 0; j < job_count; ++j) {
-      const DeviceJob& job = jobs[j];
-      const bool draws = job.given < 0 && job.follows < 0;
-      Drawn drawn{job.given, 0};
-      if (draws) drawn = draw(job, mixes, logits);
-      if (job.given < 0 && job.follows >= 0) drawn.token = results[job.follows].token;
-      const auto logprob =
-          static_cast<float>(logits.at(job.row, drawn.token) - logits.log_sum(job.row));
-      results[j] = {drawn.token, logprob, draws ? static_cast<float>(drawn.logprob) : logprob,
-                    std::isfinite(logprob)};
+      if (jobs[j].row >= 0) results[j] = run(jobs[j], mixes, logits, results);
     }
   });
 }

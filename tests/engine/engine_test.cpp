@@ -331,6 +331,9 @@ TEST_P(EngineTest, BadRequestsAreErrors) {
   EXPECT_THAT(extend_with([](auto& r) { r.sampling.top_p = 0; }), HasSubstr("top_p is 0"));
   EXPECT_THAT(extend_with([](auto& r) { r.sampling.top_p = 1.5f; }), HasSubstr("top_p is 1.5"));
   EXPECT_THAT(extend_with([](auto& r) { r.sampling.top_k = -2; }), HasSubstr("top_k is -2"));
+  for (const float bad : {-0.1f, 1.5f, NAN, INFINITY})
+    EXPECT_THAT(extend_with([&](auto& r) { r.sampling.min_p = bad; }),
+                HasSubstr("it must be between 0 (all) and 1"));
   EXPECT_THAT(extend_with([](auto& r) { r.mix = {1, 2}; }), HasSubstr("2 weights to mix"));
   EXPECT_THAT(extend_with([](auto& r) { r.sequence = nullptr; }), HasSubstr("no sequence"));
   EXPECT_THAT(extend_with([&](auto& r) { r.followers = {&s}; }),

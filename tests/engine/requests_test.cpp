@@ -67,6 +67,8 @@ TEST(Requests, SamplingReachesTheDraw) {
     EXPECT_EQ(requests.draw({.sampling = {.top_k = 1}, .key = {.seed = 3}}).tokens, greedy.tokens);
     EXPECT_EQ(requests.draw({.sampling = {.top_p = 1e-6f}, .key = {.seed = 3}}).tokens,
               greedy.tokens);
+    EXPECT_EQ(requests.draw({.sampling = {.min_p = 1.0f}, .key = {.seed = 3}}).tokens,
+              greedy.tokens);
     const Extension plain = requests.draw({.key = {.seed = 3}});
     EXPECT_NE(plain.tokens, requests.draw({.key = {.seed = 4}}).tokens);
     EXPECT_NE(plain.tokens, requests.draw({.key = {.seed = 3, .question = 1}}).tokens);

@@ -69,6 +69,7 @@ class Script {
     ExtendRequest first{.sequence = &sequences_[0], .max_tokens = 1 + below(12)};
     first.sampling.temperature = below(3) == 0 ? 0.0f : 1.0f;
     first.sampling.top_k = below(2) == 0 ? 0 : 10;
+    first.sampling.min_p = below(2) == 0 ? 0.0f : 0.02f;
     first.key = {.seed = static_cast<std::uint64_t>(below(100))};
     first.stop = {static_cast<TokenId>(below(50))};
     const bool together = mixed || below(2) == 0;

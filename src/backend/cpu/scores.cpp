@@ -69,9 +69,8 @@ TokenId Scores::likeliest(int limit) const {
 
 Scores::Drawn Scores::draw(const Sampling& sampling, int limit, double u) const {
   if (sampling.temperature == 0) return {likeliest(limit), 0.0};
-  const bool filtered = (sampling.top_k > 0 && sampling.top_k < static_cast<int>(scores_.size())) ||
-                        sampling.top_p < 1.0f;
-  if (!filtered) return draw_from_all(sampling.temperature, limit, u);
+  if (!filters(sampling, static_cast<int>(scores_.size())))
+    return draw_from_all(sampling.temperature, limit, u);
   return draw_from(likely(sampling, limit), sampling.temperature, u);
 }
 
@@ -106,46 +105,54 @@ Scores::Drawn Scores::draw_from_all(float temperature, int limit, double u) cons
   return {last, logprob(last)};
 }
 
-// The tokens that top-k and top-p keep, in vocabulary order.
+// The tokens with a score of `bound` or more, in vocabulary order.
+std::vector<Scores::Candidate> Scores::at_least(double bound, int limit) const {
+  std::vector<Candidate> found;
+  for (int i = 0; i < score_blocks(limit); ++i) {
+    if (blocks_[i].largest < bound) continue;
+    const auto part = block(i, limit);
+    for (std::size_t j = 0; j < part.size(); ++j) {
+      if (part[j] >= bound && part[j] > kNever)
+        found.push_back({i * kBlock + static_cast<TokenId>(j), part[j]});
+    }
+  }
+  return found;
+}
+
+// The tokens that min-p, top-k and top-p keep, in vocabulary order.
 std::vector<Scores::Candidate> Scores::likely(const Sampling& sampling, int limit) const {
-  const float temperature = sampling.temperature;
-  const std::size_t count = sampling.top_k > 0 ? std::size_t(sampling.top_k) : scores_.size();
+  const auto [temperature, top_p, top_k, min_p] = sampling;
+  const std::size_t count = top_k > 0 ? std::size_t(top_k) : scores_.size();
   const Mass all = mass(temperature, limit);
-  const auto term = [&](float score) {
-    return std::exp((double(score) - double(all.top)) / temperature);
+  const double floor = min_p > 0 ? double(all.top) - min_p_reach(sampling) : double(kNever);
+  if (top_k == 0 && top_p >= 1.0f) return at_least(floor, limit);
+  const auto term = [&, t = temperature](float score) {
+    return std::exp((double(score) - double(all.top)) / t);
   };
   // Only tokens within `reach` temperatures of the largest score are considered. Nearly always the
-  // first reach is enough; it grows until it is.
+  // first reach is enough; it grows until it is. Top-p after min-p without top-k needs the mass of
+  // all that min-p keeps.
   for (double reach = 8;; reach *= 4) {
-    const bool everything = reach > 200;
-    const float bound =
-        everything ? kNever : static_cast<float>(double(all.top) - reach * temperature);
-    std::vector<Candidate> found;
-    for (int i = 0; i < score_blocks(limit); ++i) {
-      if (blocks_[i].largest < bound) continue;
-      const auto part = block(i, limit);
-      for (std::size_t j = 0; j < part.size(); ++j) {
-        if (part[j] >= bound && part[j] > kNever)
-          found.push_back({i * kBlock + static_cast<TokenId>(j), part[j]});
-      }
-    }
-    const bool ranked = sampling.top_k == 0 || found.size() >= count;
+    const double bound = static_cast<float>(double(all.top) - reach * temperature);
+    const bool everything = reach > 200 || bound <= floor || (min_p > 0 && top_k == 0);
+    std::vector<Candidate> found = at_least(everything ? floor : bound, limit);
+    const bool ranked = top_k == 0 || found.size() >= count;
     std::sort(found.begin(), found.end(), [](const Candidate& a, const Candidate& b) {
       return a.score != b.score ? a.score > b.score : a.token < b.token;
     });
     found.resize(std::min(found.size(), count));
-    // Top-p applies to the mass that top-k keeps.
+    // Top-p applies to the mass that min-p and top-k keep.
     double total = all.total;
-    if (sampling.top_k > 0) {
+    if (top_k > 0 || min_p > 0) {
       total = 0;
       for (const Candidate& candidate : found) total += term(candidate.score);
     }
     double reached = 0;
     std::size_t kept = 0;
-    while (kept < found.size() && (sampling.top_p >= 1.0f || reached < sampling.top_p))
+    while (kept < found.size() && (top_p >= 1.0f || reached < top_p))
       reached += term(found[kept++].score) / total;
-    const bool massive = sampling.top_p >= 1.0f || reached >= sampling.top_p;
-    if (!everything && !(ranked && (massive || sampling.top_k > 0))) continue;
+    const bool massive = top_p >= 1.0f || reached >= top_p;
+    if (!everything && !(ranked && (massive || top_k > 0))) continue;
     found.resize(kept);
     std::sort(found.begin(), found.end(),
               [](const Candidate& a, const Candidate& b) { return a.token < b.token; });

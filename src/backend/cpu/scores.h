@@ -1,6 +1,6 @@
 // One row of scores over the vocabulary with its block summaries, and draws from it: a fast version
-// of backend/draw.h, which defines the rules. A draw finds its block by the summaries and reads
-// only that block. Sums run over fixed blocks of the vocabulary in order.
+// of backend/draw.h, by the rules of backend/sampling.h. A draw finds its block by the summaries
+// and reads only that block. Sums run over fixed blocks of the vocabulary in order.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace counterbeam {
 
-// Over all scores that the blocks summarise at scale 1.
+// The log of the sum of exponentials of all scores that the blocks summarise at scale 1.
 double log_sum_exp(std::span<const LogitBlock> blocks);
 
 class Scores {
@@ -30,7 +30,7 @@ class Scores {
     TokenId token = -1;
     double logprob = 0;
   };
-  // Among the tokens below `limit`.
+  // Both look at the tokens below `limit` only; likeliest() gives the lowest id on ties.
   TokenId likeliest(int limit) const;
   Drawn draw(const Sampling& sampling, int limit, double u) const;
 
@@ -50,6 +50,7 @@ class Scores {
   Mass mass(float temperature, int limit) const;
   Drawn draw_from_all(float temperature, int limit, double u) const;
   Drawn draw_from(std::vector<Candidate> kept, float temperature, double u) const;
+  std::vector<Candidate> at_least(double bound, int limit) const;
   std::vector<Candidate> likely(const Sampling& sampling, int limit) const;
 
   const Kernels& kernels_;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "backend/cuda/cuda_ops.h"
+#include "backend/cuda/head_job.h"
 #include "backend/cuda/launch.h"
 #include "base/error.h"
 
@@ -11,24 +12,6 @@ namespace counterbeam::cuda {
 namespace {
 
 constexpr int kLogitRows = 512;  // rows of logits at once
-
-DeviceJob device_job(const HeadJob& job, int first_row, int first_job) {
-  DeviceJob on_device{};
-  on_device.row = job.row - first_row;
-  on_device.given = job.given;
-  on_device.follows = job.given < 0 && job.follows >= 0 ? job.follows - first_job : -1;
-  on_device.temperature = job.sampling.temperature;
-  on_device.top_p = job.sampling.top_p;
-  on_device.top_k = job.sampling.top_k;
-  on_device.vocab_limit = job.vocab_limit;
-  on_device.plausibility = job.plausibility;
-  on_device.uniform = uniform(job.key);
-  return on_device;
-}
-
-bool draws(const HeadJob& job) {
-  return job.given < 0 && job.follows < 0;
-}
 
 int stride_of(const PackedMatrix& weight) {
   return (weight.out + 3) / 4 * 4;
@@ -67,9 +50,6 @@ std::vector<HeadResult> CudaOps::head(Matrix x, const PackedMatrix& weight,
 void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
                        std::span<const HeadJob> jobs, int first, int last) {
   int low = x.rows, high = 0;
-  HeadKind kind;
-  std::vector<DeviceMix> mixes;
-  std::vector<DeviceJob> on_device;
   for (const HeadJob& job : jobs.subspan(std::size_t(first), std::size_t(last - first))) {
     low = std::min(low, job.row);
     high = std::max(high, job.row);
@@ -78,20 +58,13 @@ void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatr
       high = std::max(high, row);
     }
   }
-  for (const HeadJob& job : jobs.subspan(std::size_t(first), std::size_t(last - first))) {
-    DeviceJob device = device_job(job, low, first);
-    if (draws(job)) {
-      kind.filtered |= job.sampling.top_k > 0 || job.sampling.top_p < 1;
-      kind.mixed |= !job.mix.empty();
-      device.first_mix = static_cast<int>(mixes.size());
-      device.mixes = static_cast<int>(job.mix.size());
-      for (const auto& [row, share] : job.mix) mixes.push_back({row - low, share});
-    }
-    on_device.push_back(device);
-  }
+  DeviceJobs on_device;
+  for (const HeadJob& job : jobs.subspan(std::size_t(first), std::size_t(last - first)))
+    on_device.add(job, weight.out, low, first);
+  const HeadKind kind = on_device.kind;
   const int count = last - first, row_count = high - low + 1;
-  const std::size_t job_bytes = on_device.size() * sizeof(DeviceJob);
-  const std::size_t mix_bytes = mixes.size() * sizeof(DeviceMix);
+  const std::size_t job_bytes = on_device.jobs.size() * sizeof(DeviceJob);
+  const std::size_t mix_bytes = on_device.mixes.size() * sizeof(DeviceMix);
   const std::size_t result_bytes = std::size_t(count) * sizeof(DeviceResult);
   const std::size_t workspace = head_workspace(row_count, count, weight.out, kind);
   if (workspace > workspace_.bytes() || job_bytes + mix_bytes > jobs_.bytes() ||
@@ -103,8 +76,8 @@ void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatr
     results_ = PinnedMemory(std::max<std::size_t>(result_bytes, 1 << 20));
   }
   // The layers are still computing: jobs are copied on another stream meanwhile.
-  std::memcpy(jobs_there_.data(), on_device.data(), job_bytes);
-  if (mix_bytes > 0) std::memcpy(jobs_there_.data() + job_bytes, mixes.data(), mix_bytes);
+  std::memcpy(jobs_there_.data(), on_device.jobs.data(), job_bytes);
+  if (mix_bytes > 0) std::memcpy(jobs_there_.data() + job_bytes, on_device.mixes.data(), mix_bytes);
   check(cudaMemcpyAsync(jobs_.data(), jobs_there_.data(), job_bytes + mix_bytes,
                         cudaMemcpyHostToDevice, beside_),
         "copying jobs");

@@ -1,4 +1,4 @@
-// The head jobs on the device, by the rules of backend/draw.h: log-probabilities, temperature,
+// The head jobs on the device, by the rules of backend/sampling.h: log-probabilities, temperature,
 // filters, mixtures, and one draw by inverting the cumulative distribution. Only results leave the
 // device. The stages are described in head_parts.cuh.
 #include "backend/cuda/head_parts.cuh"

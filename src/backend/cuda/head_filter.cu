@@ -1,8 +1,10 @@
-// Middle stage of the head, for jobs with filters (top-k, top-p): finds the exact cut through the
-// ranking by (score, then ascending id) without sorting the vocabulary, and summarises the tiles
-// again over the kept ids. A cluster of thread blocks takes a job. It builds a histogram of the
-// scores and descends into the bin in which the goal is reached: first by score, then digit by
-// digit of the rank (radix select); as soon as a bin holds few enough ids, they are sorted.
+// Middle stage of the head, for jobs with filters (min-p, top-k, top-p): finds the exact cut
+// through the ranking by (score, then ascending id) without sorting the vocabulary, and summarises
+// the tiles again over the kept ids. min-p is a lower limit on scores; the cuts of top-k and top-p
+// are searched for among the scores that reach it. A cluster of thread blocks takes a job. It
+// builds a histogram of the scores and descends into the bin in which the goal is reached: first by
+// score, then digit by digit of the rank (radix select); as soon as a bin holds few enough ids,
+// they are sorted.
 #include "backend/cuda/head_bins.cuh"
 
 namespace counterbeam::cuda {
@@ -25,12 +27,14 @@ struct Shared {
   FilterBlock block;
 };
 
-// A job's scores; those below `bound` cannot be kept and are skipped.
+// A job's scores. min-p drops those below `floor`. Those below `bound` (>= floor) cannot be kept
+// and are skipped.
 struct Search {
   const float* scores;
   int limit, tiles, part;
-  float top, inverse_t, bound, scale;
-  __device__ Cut whole() const { return {top, bound, scale, -1, kRankBits, 0}; }
+  float top, inverse_t, floor, bound, scale;
+  // Keeps everything that min-p keeps.
+  __device__ Cut whole() const { return {top, floor, scale, -1, kRankBits, 0}; }
 };
 
 // The goal: the shortest prefix of the ranking that holds this many ids, or this much mass.
@@ -119,10 +123,12 @@ __device__ __noinline__ std::uint64_t end_among_few(const Search& s, Cut& cut, c
   return shared.kept;
 }
 
-// The cut that reaches `goal`; `mass` becomes the mass it keeps.
+// The cut that reaches `goal`, or whole() if all scores from the bound on do not reach it; `mass`
+// becomes the mass it keeps.
 __device__ __noinline__ Cut select(const Search& s, Goal goal, bool weigh, Shared& shared,
                                    std::uint64_t& mass) {
   Cut cut = s.whole();
+  cut.bound = s.bound;
   std::uint64_t above = 0;
   while (true) {
     count_digit(s, cut, weigh, shared);
@@ -150,13 +156,15 @@ __device__ __noinline__ Cut select(const Search& s, Goal goal, bool weigh, Share
   }
 }
 
-// A lower bound on all kept scores. Top-k: at least k tiles have a score that reaches it. Top-p:
-// all scores below it together have less mass than may be dropped.
-__device__ float lower_bound(const DeviceJob& job, const Search& s, double total, bool by_count,
+// A lower bound on all kept scores, not below min-p's. Top-k: at least k tiles have a score that
+// reaches it. Top-p alone: all scores below it together have less mass than may be dropped. Top-p
+// after min-p: min-p's own, since the mass of all that min-p keeps is needed.
+__device__ float lower_bound(const Sampling& sampling, const Search& s, double total, bool by_count,
                              Shared& shared) {
   if (!by_count) {
-    const double rest = (1.0 - double(job.top_p)) * total / double(s.limit);
-    return fminf(s.top, float(double(s.top) + double(job.temperature) * (log(rest) - 0.01)));
+    if (sampling.min_p > 0) return s.floor;
+    const double rest = (1.0 - double(sampling.top_p)) * total / double(s.limit);
+    return fminf(s.top, float(double(s.top) + double(sampling.temperature) * (log(rest) - 0.01)));
   }
   if (threadIdx.x == 0) shared.bound = kNever;
   __syncthreads();
@@ -167,23 +175,28 @@ __device__ float lower_bound(const DeviceJob& job, const Search& s, double total
       const float top = shared.tops[other];
       better += top > mine || (top == mine && other < i);
     }
-    if (better == job.top_k - 1) shared.bound = mine;
+    if (better == sampling.top_k - 1) shared.bound = mine;
   }
   __syncthreads();
-  return shared.bound;
+  return fmaxf(s.floor, shared.bound);
 }
 
-__device__ Cut make_cut(const DeviceJob& job, Search& s, double total, bool by_count,
+__device__ Cut make_cut(const Sampling& sampling, Search& s, double total, bool by_count,
                         Shared& shared) {
-  s.bound = lower_bound(job, s, total, by_count, shared);
-  const float range = isfinite(s.bound) ? s.top - s.bound : 24.0f * job.temperature;
+  const auto [temperature, top_p, top_k, min_p] = sampling;
+  const bool by_mass = top_p < 1.0f;
+  s.bound = lower_bound(sampling, s, total, by_count, shared);
+  const float range = isfinite(s.bound) ? s.top - s.bound : 24.0f * temperature;
   s.scale = range > 0 ? fminf(float(kBins - 1) / range, 1e30f) : 0.0f;
-  const bool by_mass = job.top_p < 1.0f;
   std::uint64_t mass = std::uint64_t(total * double(kMassUnit));
   Cut cut = s.whole();
-  if (by_count) cut = select(s, {false, std::uint64_t(job.top_k)}, by_mass, shared, mass);
+  if (by_count) {
+    cut = select(s, {false, std::uint64_t(top_k)}, by_mass, shared, mass);
+  } else if (by_mass && min_p > 0) {
+    cut = select(s, {false, std::uint64_t(s.limit)}, true, shared, mass);  // all, to get the mass
+  }
   if (!by_mass) return cut;
-  const auto wanted = std::uint64_t(ceil(double(job.top_p) * double(mass)));
+  const auto wanted = std::uint64_t(ceil(double(top_p) * double(mass)));
   const Cut nucleus = select(s, {true, wanted > 0 ? wanted : 1}, true, shared, mass);
   // If rounding makes the mass unreachable, top-p drops nothing.
   return nucleus.bin < 0 ? cut : nucleus;
@@ -196,11 +209,13 @@ __device__ double begin(Search& s, const TileSum* sums, const DeviceJob& job, Sh
     s.top = fmaxf(s.top, sums[i].top);
   }
   s.top = shared.block.largest(s.top);
+  // Rounded up to float32, it keeps the same float32 scores as the exact floor does.
+  if (job.sampling.min_p > 0) s.floor = __double2float_ru(double(s.top) - job.min_p_reach);
   double total = 0;
   for (int i = threadIdx.x; i < s.tiles; i += kThreads) {
     if (sums[i].sum > 0)
       total += double(sums[i].sum) *
-               exp((double(sums[i].top) - double(s.top)) / double(job.temperature));
+               exp((double(sums[i].top) - double(s.top)) / double(job.sampling.temperature));
   }
   return shared.block.sum(total);
 }
@@ -231,21 +246,29 @@ __global__ void __cluster_dims__(kParts, 1, 1) __launch_bounds__(kThreads, 2)
   wait_for_predecessor();
   const int index = blockIdx.y;
   const DeviceJob& job = a.jobs[index];
-  const bool by_count = job.top_k > 0 && job.top_k < a.vocab;
-  const bool filters =
-      job.row >= 0 && draws(job) && job.temperature > 0 && (by_count || job.top_p < 1.0f);
+  const auto [temperature, top_p, top_k, min_p] = job.sampling;
+  const bool by_count = top_k > 0 && top_k < a.vocab;
+  const bool filtered =
+      job.row >= 0 && draws(job) && temperature > 0 && (by_count || top_p < 1.0f || min_p > 0.0f);
   const bool writes = blockIdx.x == 0 && threadIdx.x == 0;
-  if (!filters) {
-    if (writes) a.cuts[index] = {0, 0, 0, -1, kRankBits, 0};
+  if (!filtered) {
+    if (writes) a.cuts[index] = {0, kNever, 0, -1, kRankBits, 0};
     return;
   }
   TileSum* sums = a.drawn + std::size_t(index) * a.tiles;
   const int limit = drawable(a, job), tiles = (limit + kTile - 1) / kTile;
-  Search s{scores_of(a, job, index), limit,  tiles, int(blockIdx.x), kNever,
-           inverse_temperature(job), kNever, 0};
+  Search s{scores_of(a, job, index),
+           limit,
+           tiles,
+           int(blockIdx.x),
+           kNever,
+           inverse_temperature(job),
+           kNever,
+           kNever,
+           0};
   const double total = begin(s, sums, job, shared);
   groups::this_cluster().sync();
-  const Cut cut = make_cut(job, s, total, by_count, shared);
+  const Cut cut = make_cut(job.sampling, s, total, by_count, shared);
   if (writes) a.cuts[index] = cut;
 
   for (int i = s.part * kWarps + int(threadIdx.x / 32); i < tiles; i += kParts * kWarps)

@@ -3,9 +3,9 @@
 // fixed order; tiles are combined in double, also in a fixed order. Jobs are independent of each
 // other.
 //
-//   summarise: per (job, tile), one read of the logits     -> own, drawn
-//   filter:    top-k and top-p, as a cut through the ranking -> cuts, drawn
-//   pick:      per job, the tile, then the token             -> results
+//   summarise: per (job, tile), one read of the logits              -> own, drawn
+//   filter:    min-p, top-k and top-p, as a cut through the ranking -> cuts, drawn
+//   pick:      per job, the tile, then the token                    -> results
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,12 @@ struct TileSum {
   float sum;  // of exp((score - top) / temperature); NaN where a logit is not finite
 };
 
-// Which ids a filter keeps, as a cut through the ranking by (score, then ascending id): those in a
-// higher bin of the scores from `bound` to `top`, and in the same bin those not below `prefix`.
+// Which ids the filters keep, as a cut through the ranking by (score, then ascending id): none with
+// a score below `bound`; of the others those in a higher bin of the scores from `bound` to `top`,
+// and in the same bin those not below `prefix`.
 struct Cut {
   float top, bound, scale;
-  int bin;  // -1: all are kept
+  int bin;  // -1: all from `bound` on are kept
   int shift;
   std::uint64_t prefix;
 };
@@ -84,7 +85,8 @@ __device__ __forceinline__ const float* scores_of(const HeadArguments& a, const 
 
 // 1 / temperature, bounded so that 0 times it is 0.
 __device__ __forceinline__ float inverse_temperature(const DeviceJob& job) {
-  return job.temperature > 0 ? fminf(1.0f / job.temperature, 3e38f) : 1.0f;
+  const float temperature = job.sampling.temperature;
+  return temperature > 0 ? fminf(1.0f / temperature, 3e38f) : 1.0f;
 }
 
 // kCount * 128 adjacent ids in the registers of a warp: id first + 128 * part + 4 * lane + j;
@@ -190,8 +192,8 @@ __device__ __forceinline__ float score_of_rank(std::uint64_t rank) {
 }
 
 __device__ __forceinline__ bool keeps(const Cut& cut, float score, int id) {
-  if (cut.bin < 0) return true;
   if (score < cut.bound) return false;
+  if (cut.bin < 0) return true;
   const int bin = bin_of(score, cut.top, cut.scale, kBins);
   return bin > cut.bin || (bin == cut.bin && rank_of(score, id) >> cut.shift >= cut.prefix);
 }

@@ -92,7 +92,7 @@ __device__ Found find_tile(const Source& source, const DeviceJob& job, float top
   const int each = (source.tiles + kThreads - 1) / kThreads;
   const int first = threadIdx.x * each, last = min(first + each, source.tiles);
   const auto share = [&](int i) {
-    return exp((double(source.sums[i].top) - double(top)) / double(job.temperature));
+    return exp((double(source.sums[i].top) - double(top)) / double(job.sampling.temperature));
   };
   double parts[kMostTiles] = {}, mass = 0;
   int final_tile = -1;
@@ -137,7 +137,7 @@ __device__ Drawn draw(const HeadArguments& a, int index, PickBlock& block) {
   float top = kNever;
   for (int i = threadIdx.x; i < source.tiles; i += kThreads) top = fmaxf(top, source.sums[i].top);
   top = block.largest(top);
-  if (job.temperature == 0) return {likeliest(source, top, block), 0.0f};
+  if (job.sampling.temperature == 0) return {likeliest(source, top, block), 0.0f};
 
   const Found found = find_tile(source, job, top, block);
   const float inverse_t = inverse_temperature(job), tile_top = source.sums[found.tile].top;
@@ -165,7 +165,8 @@ __device__ Drawn draw(const HeadArguments& a, int index, PickBlock& block) {
   final_token = block.largest(final_token);
   if (token >= source.limit) token = max(final_token, 0);
   const double logprob =
-      (double(source.scores[token]) - double(top)) / double(job.temperature) - log(found.total);
+      (double(source.scores[token]) - double(top)) / double(job.sampling.temperature) -
+      log(found.total);
   return {token, float(logprob)};
 }
 

@@ -11,6 +11,7 @@
 #include <cuda_bf16.h>
 #include <cuda_runtime_api.h>
 
+#include "backend/sampling.h"
 #include "backend/shapes.h"
 
 namespace counterbeam::cuda {
@@ -161,17 +162,19 @@ void copy_states(cudaStream_t stream, const StateView& states, const CopyList& c
 // The first `tokens` of each page, of all layers.
 void copy_pages(cudaStream_t stream, const KvView& kv, const CopyList& copies);
 
-// head.cpp. Padding jobs get no result. REQUIRES a vocabulary of at most 2^20 ids.
+// head.cpp. A HeadJob for the kernels, made by device_job() of head_job.h. Padding jobs get no
+// result. REQUIRES a vocabulary of at most 2^20 ids.
 struct DeviceJob {
-  int row;      // of the logits; -1: padding
-  int given;    // >= 0: score this token
-  int follows;  // >= 0: score the token that this job of the same launch draws
-  float temperature, top_p;
-  int top_k;
-  int vocab_limit;       // > 0: only ids below are drawn
-  int first_mix, mixes;  // of DeviceMix; 0 mixes: draw from `row`
-  float plausibility;
-  double uniform;  // of the job's key, computed on the host
+  int row = -1;      // of the logits; -1: padding
+  int given = -1;    // >= 0: score this token
+  int follows = -1;  // >= 0: score the token that this job of the same launch draws
+  Sampling sampling;
+  int vocab_limit = 0;           // > 0: only ids below are drawn
+  int first_mix = 0, mixes = 0;  // of DeviceMix; 0 mixes: draw from `row`
+  float plausibility = 0;
+  // Computed on the host, so that every back end uses the same numbers.
+  double uniform = 0;      // of the job's key
+  double min_p_reach = 0;  // of the sampling, where there is a draw
 };
 struct DeviceMix {
   int row;
@@ -184,8 +187,8 @@ struct DeviceResult {
 };
 // Which stages the jobs of a launch need.
 struct HeadKind {
-  bool filtered = false;  // some job has top_k or top_p
-  bool mixed = false;     // some job has mixes
+  bool filtered = false;  // some job draws with min-p, top-k or top-p
+  bool mixed = false;     // some job draws from a mixture
 };
 std::size_t head_workspace(int rows, int jobs, int vocab, HeadKind kind);
 // `logits`: float32 [rows][stride]. If a job's result is not finite, neither are the results of the
