@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-#include <numeric>
 
+#include "backend/draw.h"
 #include "base/error.h"
 
 namespace counterbeam {
@@ -22,64 +21,33 @@ ToyState& state_of(const Sequence& sequence) {
   return *static_cast<ToyState*>(sequence.state());
 }
 
-std::vector<double> log_probabilities(const ToyModel& model, const Sequence& sequence) {
+// Of the next token. They serve as its logits too.
+std::vector<float> log_probabilities(const ToyModel& model, const Sequence& sequence) {
   const ToyState& state = state_of(sequence);
-  std::vector<double> logs;
-  for (double p : model.probabilities(state.context, state.tokens)) logs.push_back(std::log(p));
+  std::vector<float> logs;
+  for (double p : model.probabilities(state.context, state.tokens))
+    logs.push_back(static_cast<float>(std::log(p)));
   return logs;
 }
 
-constexpr double kNever = -std::numeric_limits<double>::infinity();
-
-// Log-probabilities of the distribution that sampling draws from.
-std::vector<double> shaped(std::vector<double> logs, const Sampling& sampling) {
-  std::vector<std::size_t> order(logs.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(),
-                   [&](std::size_t a, std::size_t b) { return logs[a] > logs[b]; });
-  if (sampling.temperature == 0) {
-    std::fill(logs.begin(), logs.end(), kNever);
-    logs[order[0]] = 0;
-    return logs;
+// Draws token `index` of a request as the back ends do (backend/draw.h). Row 0 is the sequence, the
+// others are its followers.
+HeadResult draw(const ExtendRequest& request, int index, std::span<const std::vector<float>> rows) {
+  std::vector<std::pair<int, float>> mix;
+  std::vector<std::span<const float>> mixed_rows;
+  for (std::size_t i = 0; i < request.mix.size(); ++i) {
+    mix.emplace_back(static_cast<int>(i), request.mix[i]);
+    mixed_rows.push_back(rows[i]);
   }
-  const double top = logs[order[0]];
-  double sum = 0;
-  for (double& value : logs) sum += std::exp(value = (value - top) / sampling.temperature);
-  double mass = 0;
-  for (std::size_t place = 0; place < order.size(); ++place) {
-    const bool cut = (sampling.top_k > 0 && place >= static_cast<std::size_t>(sampling.top_k)) ||
-                     mass >= sampling.top_p * sum;
-    if (cut && place > 0)
-      logs[order[place]] = kNever;
-    else
-      mass += std::exp(logs[order[place]]);
-  }
-  for (double& value : logs) value -= std::log(mass);
-  return logs;
-}
-
-std::size_t draw(const std::vector<double>& logs, double u) {
-  std::size_t last = 0;
-  for (std::size_t v = 0; v < logs.size(); ++v) {
-    if (logs[v] == kNever) continue;
-    last = v;
-    u -= std::exp(logs[v]);
-    if (u < 0) break;
-  }
-  return last;
-}
-
-std::vector<double> mixed(const ExtendRequest& request, const std::vector<double>& base,
-                          const std::vector<std::vector<double>>& others) {
-  if (request.mix.empty()) return base;
-  std::vector<double> sum(base.size());
-  const double top = *std::max_element(base.begin(), base.end());
-  for (std::size_t v = 0; v < base.size(); ++v) {
-    sum[v] = request.mix[0] * base[v];
-    for (std::size_t i = 0; i < others.size(); ++i) sum[v] += request.mix[i + 1] * others[i][v];
-    if (request.plausibility > 0 && base[v] < top + std::log(request.plausibility)) sum[v] = kNever;
-  }
-  return sum;
+  HeadJob job;
+  job.sampling = request.sampling;
+  job.key = request.key;
+  job.key.position += static_cast<std::uint32_t>(index);
+  job.mix = mix;
+  job.plausibility = request.plausibility;
+  const HeadResult result = run_head_job(job, {rows[0], mixed_rows}, -1);
+  if (!result.finite) bad_input("a toy model needs probabilities above 0 for every token");
+  return result;
 }
 
 }  // namespace
@@ -113,26 +81,22 @@ Extension ToyEngine::extend(const ExtendRequest& request) {
   Extension result;
   result.follower_logprobs.resize(request.followers.size());
   for (int i = 0; i < request.max_tokens && !result.stopped; ++i) {
-    const std::vector<double> base = log_probabilities(model_, *request.sequence);
-    std::vector<std::vector<double>> others;
+    std::vector<std::vector<float>> rows = {log_probabilities(model_, *request.sequence)};
     for (const Sequence* follower : request.followers)
-      others.push_back(log_probabilities(model_, *follower));
-    const std::vector<double> policy = shaped(mixed(request, base, others), request.sampling);
-    DrawKey key = request.key;
-    key.position += static_cast<std::uint32_t>(i);
-    const std::size_t v = draw(policy, uniform(key));
-    const auto token = static_cast<TokenId>(v);
+      rows.push_back(log_probabilities(model_, *follower));
+    const HeadResult drawn = draw(request, i, rows);
+    const auto v = static_cast<std::size_t>(drawn.token);
     ++tokens_drawn_;
-    result.tokens.push_back(token);
-    result.logprobs.push_back(static_cast<float>(base[v]));
-    result.drawn_logprobs.push_back(static_cast<float>(policy[v]));
-    state_of(*request.sequence).tokens.push_back(token);
-    for (std::size_t f = 0; f < others.size(); ++f) {
-      result.follower_logprobs[f].push_back(static_cast<float>(others[f][v]));
-      state_of(*request.followers[f]).tokens.push_back(token);
+    result.tokens.push_back(drawn.token);
+    result.logprobs.push_back(rows[0][v]);
+    result.drawn_logprobs.push_back(drawn.drawn_logprob);
+    state_of(*request.sequence).tokens.push_back(drawn.token);
+    for (std::size_t f = 0; f < request.followers.size(); ++f) {
+      result.follower_logprobs[f].push_back(rows[f + 1][v]);
+      state_of(*request.followers[f]).tokens.push_back(drawn.token);
     }
     result.stopped =
-        std::find(request.stop.begin(), request.stop.end(), token) != request.stop.end();
+        std::find(request.stop.begin(), request.stop.end(), drawn.token) != request.stop.end();
   }
   return result;
 }
@@ -151,8 +115,8 @@ std::vector<std::vector<float>> ToyEngine::score(std::span<const ScoreRequest> r
     auto& logprobs = results.emplace_back();
     for (TokenId token : request.tokens) {
       if (token < 0 || token >= model_.vocab()) bad_input("token {} is not of the toy", token);
-      logprobs.push_back(static_cast<float>(
-          log_probabilities(model_, *request.sequence)[static_cast<std::size_t>(token)]));
+      logprobs.push_back(
+          log_probabilities(model_, *request.sequence)[static_cast<std::size_t>(token)]);
       state_of(*request.sequence).tokens.push_back(token);
     }
   }

@@ -1,6 +1,7 @@
-// A toy model as an Engine, so that every search runs on it unchanged. A prompt is a single token
-// that selects the context: vocab + 0 (base), + 1 (positive), + 2 (negative). Answers end at an
-// end-of-sequence token, if the toy model has one, or at the horizon.
+// A toy model as an Engine, so that every search runs on it unchanged. It draws tokens by the code
+// of the reference back end (backend/draw.h). A prompt is a single token that selects the context:
+// vocab + 0 (base), + 1 (positive), + 2 (negative). Answers end at an end-of-sequence token, if the
+// toy model has one, or at the horizon.
 #pragma once
 
 #include <atomic>
