@@ -4,7 +4,6 @@
 #include "cli/bench_run.h"
 #include "cli/commands.h"
 #include "cli/loading.h"
-#include "model/hub.h"
 #include "search/engine_options.h"
 
 namespace counterbeam::cli {
@@ -31,7 +30,7 @@ std::unique_ptr<LocalEngine> make_engine(const Options& options, const Globals& 
   if (engine.cache_bytes == 0) engine.cache_size = bench_cache(options.settings);
   const bool given = !options.shape.empty();
   return given ? LocalEngine::random(known_shape(options.shape), engine)
-               : LocalEngine::load(find_model_or_shipped(globals.model), engine);
+               : LocalEngine::load(*open_model(globals.model), engine);
 }
 
 Json to_json(const BenchReport& report, const LocalEngine& engine) {

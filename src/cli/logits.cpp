@@ -5,7 +5,6 @@
 #include "base/output.h"
 #include "cli/commands.h"
 #include "cli/loading.h"
-#include "model/hub.h"
 #include "search/engine_options.h"
 #include "tensor/npy.h"
 
@@ -32,8 +31,8 @@ std::vector<TokenId> read_ids(const std::string& path) {
 
 void run(const Options& options, const Globals& globals) {
   const std::vector<TokenId> ids = read_ids(options.ids);
-  const auto engine = LocalEngine::load(find_model_or_shipped(globals.model),
-                                        engine_options(load_options(globals)));
+  const auto engine =
+      LocalEngine::load(*open_model(globals.model), engine_options(load_options(globals)));
   Log log(globals.quiet);
   for (const std::string& name : engine->unexpected_tensors()) {
     log.warning("{}: this model has no use for tensor {}", globals.model, name);

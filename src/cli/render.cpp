@@ -9,8 +9,7 @@
 #include "base/output.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "model/hub.h"
-#include "text/chat_template.h"
+#include "model/model_source.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -22,8 +21,7 @@ struct RenderOptions {
 };
 
 ChatTemplate open_template(const RenderOptions& options, const Globals& globals) {
-  if (options.template_file.empty())
-    return ChatTemplate::load(find_model_or_shipped(globals.model));
+  if (options.template_file.empty()) return open_model(globals.model)->chat_template();
   return ChatTemplate::parse(read_file(options.template_file), options.template_file,
                              {{"bos_token", options.bos}, {"eos_token", options.eos}});
 }

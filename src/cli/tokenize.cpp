@@ -9,8 +9,7 @@
 #include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/input.h"
-#include "model/hub.h"
-#include "text/tokenizer.h"
+#include "model/model_source.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -21,12 +20,6 @@ struct Options {
   bool no_special = false;
   bool add_special = false;
 };
-
-// A folder needs tokenizer.json only; a name is looked up like any model.
-std::filesystem::path tokenizer_folder(const std::string& name) {
-  return !name.empty() && std::filesystem::is_directory(name) ? std::filesystem::path(name)
-                                                              : find_model_or_shipped(name);
-}
 
 // ASCII, so that no character of the text can break a line for whoever reads it.
 void print_line(const Json& value) {
@@ -65,7 +58,7 @@ void show(const Tokenizer& tokenizer, const std::string& text, const Options& op
 void run(const Options& options, const Globals& globals) {
   if (options.jsonl == options.text.has_value())
     bad_input("tokenize: give a text or --jsonl, one of the two");
-  const Tokenizer tokenizer = Tokenizer::load(tokenizer_folder(globals.model));
+  const Tokenizer tokenizer = open_model(globals.model)->tokenizer();
   if (options.jsonl) return run_lines(tokenizer, options);
   const std::string text = *options.text == "-" ? read_standard_input() : *options.text;
   if (globals.json)

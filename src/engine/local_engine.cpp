@@ -31,29 +31,28 @@ std::string describe(const ModelConfig& config, const Ops& ops) {
 
 }  // namespace
 
-std::unique_ptr<LocalEngine> LocalEngine::load(const std::filesystem::path& folder,
+std::unique_ptr<LocalEngine> LocalEngine::load(const ModelSource& source,
                                                const LocalOptions& options) {
-  const ModelConfig config = read_config(folder);
-  const Checkpoint checkpoint = Checkpoint::open(folder);
-  const TensorView& table = checkpoint.at(body_prefix(checkpoint) + "embed_tokens.weight");
-  const BackEndChoice choice = choose_back_end(options, config.dtype.value_or(table.dtype));
+  const ModelConfig config = source.config();
+  const std::vector<TokenId> eos = source.eos(config, options.tokenizer_eos);
+  constexpr std::int64_t kMebibyte = 1 << 20;
+  std::optional<Progress> bar;
+  std::int64_t bytes_read = 0;
+  const auto weights = source.weights(config, [&](std::int64_t bytes) {
+    bytes_read = bytes;
+    bar->set(bytes / kMebibyte);
+  });
+  const BackEndChoice choice = choose_back_end(options, config.dtype.value_or(weights->dtype()));
   auto ops = make_back_end(choice, options);
   ops->expect_weights(parameter_count(config));
-  constexpr std::int64_t kMebibyte = 1 << 20;
-  Progress bar("reading weights, MiB", static_cast<std::int64_t>(checkpoint.bytes()) / kMebibyte,
-               !options.show_progress);
-  std::int64_t bytes_read = 0;
-  CheckpointWeights weights(checkpoint, config, [&](std::int64_t bytes) {
-    bytes_read = bytes;
-    bar.set(bytes / kMebibyte);
-  });
+  bar.emplace("reading weights, MiB", weights->extent().bytes / kMebibyte, !options.show_progress);
   const auto start = std::chrono::steady_clock::now();
-  auto model = load_model(config, *ops, weights);
+  auto model = load_model(config, *ops, *weights);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
   engine->precision_ = choice.precision;
-  engine->info_.eos = eos_ids(folder, config, options.tokenizer_eos);
-  engine->unexpected_ = weights.unexpected();
+  engine->info_.eos = eos;
+  engine->unexpected_ = weights->unexpected();
   engine->loading_ = {bytes_read, elapsed.count()};
   return engine;
 }

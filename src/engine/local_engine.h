@@ -2,7 +2,6 @@
 // scheduler. EngineState may outlive it.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +9,7 @@
 
 #include "engine/engine.h"
 #include "engine/scheduler.h"
+#include "model/model_source.h"
 
 namespace counterbeam {
 
@@ -39,8 +39,7 @@ struct LocalOptions {
 
 class LocalEngine : public Engine {
  public:
-  // A Hugging Face folder.
-  static std::unique_ptr<LocalEngine> load(const std::filesystem::path& folder,
+  static std::unique_ptr<LocalEngine> load(const ModelSource& source,
                                            const LocalOptions& options = {});
   // A model of this shape with random weights.
   static std::unique_ptr<LocalEngine> random(const ModelConfig& config,

@@ -38,12 +38,14 @@ bool is_model_id(const std::string& name) {
   return slash != name.npos && is_part(name.substr(0, slash)) && is_part(name.substr(slash + 1));
 }
 
-fs::path check_folder(const fs::path& folder) {
-  std::error_code error;
-  if (!fs::exists(folder / "config.json", error))
-    bad_input("{}: has no config.json, so it is not a Hugging Face model folder; {}",
-              folder.string(), weights_remedy(folder));
+fs::path checked(const fs::path& folder) {
+  check_model_folder(folder);
   return folder;
+}
+
+fs::path program_folder() {
+  std::error_code error;
+  return fs::read_symlink("/proc/self/exe", error).parent_path();
 }
 
 std::vector<fs::path> subfolders(const fs::path& folder) {
@@ -77,7 +79,32 @@ fs::path snapshot_of(const fs::path& repository, const std::string& name) {
       repository.string(), snapshots.size(), name);
 }
 
+// The models beside a program: folders with a config.json, by name.
+std::vector<fs::path> shipped_models(const fs::path& program) {
+  std::vector<fs::path> models;
+  std::error_code error;
+  for (const char* place : {"../../models", "../share/counterbeam/models"})
+    for (const fs::path& folder : subfolders((program / place).lexically_normal()))
+      if (fs::exists(folder / "config.json", error)) models.push_back(folder);
+  return models;
+}
+
+std::string names_of_shipped_models() {
+  std::string names;
+  for (const fs::path& folder : shipped_models(program_folder()))
+    names += fmt::format("{}{}", names.empty() ? "; models that ship: " : ", ",
+                         folder.filename().string());
+  return names;
+}
+
 }  // namespace
+
+void check_model_folder(const fs::path& folder) {
+  std::error_code error;
+  if (!fs::exists(folder / "config.json", error))
+    bad_input("{}: has no config.json, so it is not a Hugging Face model folder; {}",
+              folder.string(), weights_remedy(folder));
+}
 
 fs::path hub_cache() {
   if (const std::string cache = environment("HF_HUB_CACHE"); !cache.empty()) return cache;
@@ -90,48 +117,53 @@ fs::path hub_cache() {
 
 fs::path find_model(const std::string& name) {
   std::error_code error;
-  if (fs::is_directory(name, error)) return check_folder(name);
+  if (fs::is_directory(name, error)) return checked(name);
   if (fs::is_regular_file(name, error)) {
     if (name.ends_with(".gguf"))
       bad_input("{}: GGUF files are not read; get the original Hugging Face checkpoint instead",
                 printable(name));
     bad_input("{}: is a file; --model takes the folder that holds config.json", printable(name));
   }
+  for (const fs::path& folder : shipped_models(program_folder()))
+    if (folder.filename() == name) return folder;
   if (!is_model_id(name))
-    bad_input("--model {}: is neither a folder nor a model id of the form ORG/NAME",
-              in_quotes(name));
+    bad_input("--model {}: is neither a folder nor a model id of the form ORG/NAME{}",
+              in_quotes(name), names_of_shipped_models());
   const std::size_t slash = name.find('/');
   const fs::path repository =
       hub_cache() / fmt::format("models--{}--{}", name.substr(0, slash), name.substr(slash + 1));
   if (!fs::is_directory(repository, error))
     bad_input("model {} is neither a folder nor in {}; download it: hf download {}", name,
               hub_cache().string(), name);
-  return check_folder(snapshot_of(repository, name));
+  return checked(snapshot_of(repository, name));
 }
 
 fs::path shipped_folder(const std::string& name) {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error).parent_path();
   for (const char* place : {"../..", "../share/counterbeam"}) {
-    fs::path folder = (program / place / name).lexically_normal();
+    fs::path folder = (program_folder() / place / name).lexically_normal();
     if (fs::is_directory(folder, error)) return folder;
   }
   bad_input("the folder {} that ships with Counterbeam was not found next to the program", name);
 }
 
-fs::path shipped_model(const fs::path& program_folder) {
-  std::error_code error;
-  for (const char* place : {"../../models", "../share/counterbeam/models"})
-    for (const fs::path& folder : subfolders((program_folder / place).lexically_normal()))
-      if (fs::exists(folder / "config.json", error)) return folder;
-  bad_input(
-      "no model was found next to the program; name one with --model DIR or --model ORG/NAME");
+fs::path shipped_model(const fs::path& program) {
+  const std::vector<fs::path> models = shipped_models(program);
+  if (models.empty())
+    bad_input(
+        "no model was found next to the program; name one with --model DIR or --model ORG/NAME");
+  return models.front();
 }
 
 fs::path find_model_or_shipped(const std::string& name) {
-  if (!name.empty()) return find_model(name);
+  return name.empty() ? shipped_model(program_folder()) : find_model(name);
+}
+
+bool is_shipped_model(const fs::path& folder) {
   std::error_code error;
-  return shipped_model(fs::read_symlink("/proc/self/exe", error).parent_path());
+  for (const fs::path& shipped : shipped_models(program_folder()))
+    if (fs::equivalent(folder, shipped, error)) return true;
+  return false;
 }
 
 }  // namespace counterbeam

@@ -11,18 +11,25 @@ namespace counterbeam {
 // XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub.
 std::filesystem::path hub_cache();
 
-// The folder that holds the model's config.json. A folder of that name wins over a cached model.
+// The folder of a model: a folder of that name, else the model of that name that ships with the
+// program, else ORG/NAME in the cache. It holds a config.json.
 std::filesystem::path find_model(const std::string& name);
 
-// The model that ships with the program: the first folder with a config.json under ../../models
-// (a build tree) or ../share/counterbeam/models (an installation) of the program's own folder.
+// The default model: the first of those that ship, looked for under ../../models (a build tree) or
+// ../share/counterbeam/models (an installation) of the program's own folder.
 std::filesystem::path shipped_model(const std::filesystem::path& program_folder);
+
+// find_model, or the default model for an empty name.
+std::filesystem::path find_model_or_shipped(const std::string& name);
+
+// Whether the folder is one of the models that ship with the running program.
+bool is_shipped_model(const std::filesystem::path& folder);
+
+// Throws an Error with a remedy if the folder has no config.json.
+void check_model_folder(const std::filesystem::path& folder);
 
 // The folder of that name that ships with the running program, such as "tasks": in the repository
 // above a build tree, or in an installation.
 std::filesystem::path shipped_folder(const std::string& name);
-
-// find_model, or the shipped model where the name is empty.
-std::filesystem::path find_model_or_shipped(const std::string& name);
 
 }  // namespace counterbeam

@@ -27,11 +27,11 @@ std::unique_ptr<PackedMatrix> WeightSource::pack(WeightOps& ops, std::span<const
   return ops.pack(views);
 }
 
-CheckpointWeights::CheckpointWeights(const Checkpoint& checkpoint, const ModelConfig& config,
+CheckpointWeights::CheckpointWeights(Checkpoint checkpoint, const ModelConfig& config,
                                      LoadProgress progress)
-    : checkpoint_(checkpoint),
+    : checkpoint_(std::move(checkpoint)),
       config_(config),
-      prefix_(body_prefix(checkpoint)),
+      prefix_(body_prefix(checkpoint_)),
       progress_(std::move(progress)) {}
 
 TensorView CheckpointWeights::get(const std::string& name, const Shape& shape) {
@@ -63,6 +63,15 @@ void CheckpointWeights::done() {
   }
   pending_.clear();
   if (progress_) progress_(bytes_done_);
+}
+
+StoredWeights::Extent CheckpointWeights::extent() const {
+  return {checkpoint_.files().size(), checkpoint_.tensors().size(),
+          static_cast<std::int64_t>(checkpoint_.bytes())};
+}
+
+DType CheckpointWeights::dtype() const {
+  return checkpoint_.at(prefix_ + "embed_tokens.weight").dtype;
 }
 
 std::vector<std::string> CheckpointWeights::unexpected() const {

@@ -38,21 +38,34 @@ class WeightSource {
 // Told after every layer how many bytes were read so far.
 using LoadProgress = std::function<void(std::int64_t bytes)>;
 
-class CheckpointWeights : public WeightSource {
+// The weights of a model source, and what can be said of them as a whole.
+class StoredWeights : public WeightSource {
  public:
-  // REQUIRES both to outlive this.
-  CheckpointWeights(const Checkpoint& checkpoint, const ModelConfig& config,
-                    LoadProgress progress = {});
+  struct Extent {
+    std::size_t files = 0, tensors = 0;
+    std::int64_t bytes = 0;  // of all tensors
+  };
+  virtual Extent extent() const = 0;
+  virtual DType dtype() const = 0;  // of the embedding table
+  // Names of tensors that the model did not ask for so far and that are not known to be useless.
+  virtual std::vector<std::string> unexpected() const = 0;
+};
+
+// The safetensors files of a Hugging Face folder.
+class CheckpointWeights : public StoredWeights {
+ public:
+  // Throws an Error if the checkpoint has no embedding table.
+  CheckpointWeights(Checkpoint checkpoint, const ModelConfig& config, LoadProgress progress = {});
 
   TensorView get(const std::string& name, const Shape& shape) override;
   void done() override;
-
-  // Tensors that the model did not ask for and that are not known to be of no use here.
-  std::vector<std::string> unexpected() const;
+  Extent extent() const override;
+  DType dtype() const override;
+  std::vector<std::string> unexpected() const override;
 
  private:
-  const Checkpoint& checkpoint_;
-  const ModelConfig& config_;
+  Checkpoint checkpoint_;
+  ModelConfig config_;
   std::string prefix_;
   LoadProgress progress_;
   std::set<std::string> used_;

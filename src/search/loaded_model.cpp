@@ -2,28 +2,15 @@
 
 #include "base/error.h"
 #include "engine/local_engine.h"
-#include "model/hub.h"
 #include "search/engine_options.h"
-#include "text/chat_template.h"
 
 namespace counterbeam {
-namespace {
 
-// What the engine takes from the tokenizer: ids it has no text for are never drawn.
-LocalOptions with_tokenizer(LocalOptions options, const Tokenizer& tokenizer) {
-  options.vocab_limit = tokenizer.id_limit();
-  if (tokenizer.named().eos) options.tokenizer_eos = tokenizer.find(*tokenizer.named().eos);
-  return options;
-}
-
-}  // namespace
-
-LoadedModel::LoadedModel(std::string name, Tokenizer tokenizer, std::unique_ptr<ChatTemplate> chat,
-                         std::string chat_error, std::unique_ptr<Engine> engine)
-    : name_(std::move(name)),
-      tokenizer_(std::move(tokenizer)),
-      chat_(std::move(chat)),
-      chat_error_(std::move(chat_error)),
+LoadedModel::LoadedModel(const ModelSource& source, ModelParts parts,
+                         std::unique_ptr<Engine> engine)
+    : name_(source.name()),
+      ships_(source.ships()),
+      parts_(std::move(parts)),
       engine_(std::move(engine)) {}
 
 LoadedModel::~LoadedModel() = default;
@@ -31,18 +18,14 @@ LoadedModel::LoadedModel(LoadedModel&&) noexcept = default;
 LoadedModel& LoadedModel::operator=(LoadedModel&&) noexcept = default;
 
 LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& options) {
-  const std::filesystem::path folder = find_model_or_shipped(name);
-  Tokenizer tokenizer = Tokenizer::load(folder);
-  std::unique_ptr<ChatTemplate> chat;
-  std::string chat_error;
-  try {
-    chat = std::make_unique<ChatTemplate>(ChatTemplate::load(folder));
-  } catch (const Error& error) {
-    chat_error = error.what();  // only a question that needs the template fails
-  }
-  auto engine = LocalEngine::load(folder, with_tokenizer(engine_options(options), tokenizer));
-  return {folder.filename().string(), std::move(tokenizer), std::move(chat), std::move(chat_error),
-          std::move(engine)};
+  const std::unique_ptr<ModelSource> source = open_model(name);
+  ModelParts parts = read_parts(*source);
+  if (!parts.tokenizer) parts.tokenizer = source->tokenizer();  // throws: says what is missing
+  LocalOptions local = engine_options(options);
+  local.vocab_limit = parts.tokenizer->id_limit();  // ids without a text are never drawn
+  local.tokenizer_eos = parts.tokenizer_eos;
+  auto engine = LocalEngine::load(*source, local);
+  return {*source, std::move(parts), std::move(engine)};
 }
 
 Prompts LoadedModel::prompts(const Question& question, const Settings& settings) const {
@@ -53,16 +36,17 @@ Prompts LoadedModel::prompts(const Question& question, const Settings& settings)
 
 Prompts LoadedModel::prompts(const Question& question, const std::optional<ContextPair>& pair,
                              std::string_view joiner) const {
-  if (!question.raw && !chat_) throw BadInput(chat_error_);
-  return build_prompts(question, pair, joiner, chat_.get(), tokenizer_);
+  if (!question.raw && !parts_.chat_template) throw BadInput(parts_.chat_error);
+  const ChatTemplate* chat = parts_.chat_template ? &*parts_.chat_template : nullptr;
+  return build_prompts(question, pair, joiner, chat, tokenizer());
 }
 
 std::string LoadedModel::text(std::span<const TokenId> tokens) const {
-  return tokenizer_.decode(tokens, {.skip_special = true});
+  return tokenizer().decode(tokens, {.skip_special = true});
 }
 
 std::string LoadedModel::token_text(TokenId token) const {
-  return tokenizer_.decode(std::span(&token, 1), {.skip_special = false});
+  return tokenizer().decode(std::span(&token, 1), {.skip_special = false});
 }
 
 }  // namespace counterbeam

@@ -1,4 +1,4 @@
-// A model ready to be asked: tokenizer, chat template and engine of one Hugging Face folder.
+// A model ready to be asked: tokenizer, chat template and engine of one model source.
 #pragma once
 
 #include <memory>
@@ -7,24 +7,25 @@
 
 #include "counterbeam/counterbeam.h"
 #include "engine/engine.h"
+#include "model/model_source.h"
 #include "search/prompts.h"
-#include "text/tokenizer.h"
 
 namespace counterbeam {
 
 class LoadedModel {
  public:
-  // A folder or ORG/NAME; empty: the shipped model.
+  // `name` as open_model() takes it.
   static LoadedModel load(const std::string& name, const LoadOptions& options);
   ~LoadedModel();
   LoadedModel(LoadedModel&&) noexcept;
   LoadedModel& operator=(LoadedModel&&) noexcept;
 
   Engine& engine() const { return *engine_; }
-  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const Tokenizer& tokenizer() const { return *parts_.tokenizer; }
   const std::string& name() const { return name_; }
+  bool ships() const { return ships_; }  // one of the small models that ship with the program
 
-  bool has_chat_template() const { return chat_ != nullptr; }
+  bool has_chat_template() const { return parts_.chat_template.has_value(); }
 
   // The prompts of a question under the contexts that a search with these settings uses.
   Prompts prompts(const Question& question, const Settings& settings) const;
@@ -38,13 +39,11 @@ class LoadedModel {
   std::string token_text(TokenId token) const;
 
  private:
-  LoadedModel(std::string name, Tokenizer tokenizer, std::unique_ptr<ChatTemplate> chat,
-              std::string chat_error, std::unique_ptr<Engine> engine);
+  LoadedModel(const ModelSource& source, ModelParts parts, std::unique_ptr<Engine> engine);
 
   std::string name_;
-  Tokenizer tokenizer_;
-  std::unique_ptr<ChatTemplate> chat_;
-  std::string chat_error_;  // why there is no chat template
+  bool ships_;
+  ModelParts parts_;  // always with a tokenizer
   std::unique_ptr<Engine> engine_;
 };
 

@@ -104,5 +104,20 @@ TEST(Inspect, KnownShapes) {
             "qwen3.5-0.8b, qwen3.5-2b, deepseek-math-7b)\n");
 }
 
+TEST(ShippedModels, AreFoundByName) {
+  for (const auto& [name, architecture] :
+       {std::pair{"tiny-dense", "Qwen2"}, {"tiny-hybrid", "Qwen3.5"}}) {
+    const auto result = run_counterbeam(std::string("inspect --json --model ") + name);
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_EQ(parse_json(result.out, "output")["architecture"], architecture);
+  }
+  EXPECT_EQ(run_counterbeam("tokenize --model tiny-hybrid hello").code, 0);
+  const auto unknown = run_counterbeam("inspect --model tiny-hybird");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_EQ(unknown.err,
+            "counterbeam: --model \"tiny-hybird\": is neither a folder nor a model id of the form "
+            "ORG/NAME; models that ship: tiny-dense, tiny-hybrid\n");
+}
+
 }  // namespace
 }  // namespace counterbeam

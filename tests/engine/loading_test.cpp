@@ -12,6 +12,7 @@
 #include "base/file.h"
 #include "engine/tiny.h"
 #include "model/config_tensors.h"
+#include "model/hugging_face.h"
 #include "support/temporary_folder.h"
 #include "tensor/safetensors.h"
 
@@ -59,7 +60,7 @@ class LoadingTest : public ::testing::Test {
     std::vector<NamedTensor> named;
     for (const auto& [name, value] : tensors_) named.push_back({name, value.view()});
     write_safetensors(folder_ / "model.safetensors", named);
-    return LocalEngine::load(folder_, options);
+    return LocalEngine::load(HuggingFaceFolder(folder_), options);
   }
 
   std::string error_of_loading() {

@@ -64,8 +64,7 @@ std::vector<Case> cases_of(const fs::path& folder) {
 
 Runner load_runner(const fs::path& folder, std::unique_ptr<Ops> ops) {
   const ModelConfig config = read_config(folder);
-  const Checkpoint checkpoint = Checkpoint::open(folder);
-  CheckpointWeights weights(checkpoint, config);
+  CheckpointWeights weights(Checkpoint::open(folder), config);
   Runner runner(std::move(ops), config, weights);
   EXPECT_TRUE(weights.unexpected().empty());
   return runner;
@@ -155,8 +154,7 @@ class RoundedWeights : public WeightSource {
 
 Runner load_rounded(const fs::path& folder, std::unique_ptr<Ops> ops) {
   const ModelConfig config = read_config(folder);
-  const Checkpoint checkpoint = Checkpoint::open(folder);
-  CheckpointWeights exact(checkpoint, config);
+  CheckpointWeights exact(Checkpoint::open(folder), config);
   RoundedWeights weights(exact);
   return {std::move(ops), config, weights};
 }

@@ -27,8 +27,7 @@ void expect_shipped_parity(const std::string& name, std::unique_ptr<Ops> ops, bo
   const SafetensorsFile reference(fs::path(COUNTERBEAM_SOURCE_DIR) /
                                   "tests/fixtures/shipped_logits" / (name + ".safetensors"));
   const ModelConfig config = read_config(folder);
-  const Checkpoint checkpoint = Checkpoint::open(folder);
-  CheckpointWeights weights(checkpoint, config);
+  CheckpointWeights weights(Checkpoint::open(folder), config);
   Runner runner(std::move(ops), config, weights);
   EXPECT_TRUE(weights.unexpected().empty());
   for (int i = 0; i < 3; ++i) {
