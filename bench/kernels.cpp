@@ -115,9 +115,9 @@ std::unique_ptr<PackedMatrix> random_weights(Ops& ops, int out, int in) {
   }();
   // A large matrix is stacked from repeated blocks of the noise.
   const int piece = std::min(out, static_cast<int>((std::int64_t{1} << 25) / in));
-  std::vector<TensorView> parts;
+  std::vector<StoredMatrix> parts;
   for (int done = 0; done < out; done += piece)
-    parts.push_back({DType::BF16, {std::min(piece, out - done), in}, noise.data()});
+    parts.push_back(TensorView{DType::BF16, {std::min(piece, out - done), in}, noise.data()});
   return ops.pack(parts);
 }
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "base/error.h"
-#include "model/config_tensors.h"
+#include "model/dry_load.h"
 
 using namespace counterbeam;
 

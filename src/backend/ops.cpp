@@ -84,7 +84,7 @@ std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scal
   }
   for (std::size_t i = kBlock; i < values.size(); ++i) values[i] = values[i - kBlock];
   const Tensor tensor = Tensor::from_f32(values, DType::BF16, {out, in});
-  const TensorView parts[] = {tensor.view()};
+  const StoredMatrix parts[] = {tensor.view()};
   return pack(parts);
 }
 

@@ -125,11 +125,17 @@ class ReferenceOps : public Ops {
   std::string name() const override { return "reference f32"; }
   const BackendCosts& costs() const override { return costs_; }
 
-  std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override {
+  std::unique_ptr<PackedMatrix> pack(std::span<const StoredMatrix> parts) override {
     auto packed = std::make_unique<PlainMatrix>();
-    packed->in = static_cast<int>(parts[0].shape[1]);
-    for (const TensorView& part : parts) packed->out += static_cast<int>(part.shape[0]);
-    append_f32(packed->values, parts);
+    packed->out = stacked_rows(parts);
+    packed->in = parts[0].in();
+    const auto width = static_cast<std::size_t>(packed->in);
+    packed->values.resize(static_cast<std::size_t>(packed->out) * width);
+    std::span<float> rest = packed->values;
+    for (const StoredMatrix& part : parts) {
+      for (int row = 0; row < part.out(); ++row, rest = rest.subspan(width))
+        part.read_row(row, 0, rest.first(width));
+    }
     return packed;
   }
 

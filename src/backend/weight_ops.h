@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "tensor/tensor.h"
+#include "tensor/stored_matrix.h"
 
 namespace counterbeam {
 
@@ -32,9 +32,9 @@ class WeightOps {
   // Throws an Error with both sizes if this many weight elements do not fit into memory.
   virtual void expect_weights(std::int64_t) const {}
 
-  // Parts are stacked along their first dimension, so that q, k and v are one product. The views
+  // Parts are stacked along their first dimension, so that q, k and v are one product. The parts
   // are no longer needed when the call returns.
-  virtual std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) = 0;
+  virtual std::unique_ptr<PackedMatrix> pack(std::span<const StoredMatrix> parts) = 0;
   virtual std::unique_ptr<Vector> upload(std::span<const TensorView> parts) = 0;
   // Random numbers in (-scale, scale), for benchmarks: made by the back end where that is faster
   // than uploading them.

@@ -8,7 +8,7 @@
 
 #include "base/random.h"
 #include "engine/back_end.h"
-#include "model/config_tensors.h"
+#include "model/dry_load.h"
 
 namespace counterbeam::cli {
 namespace {

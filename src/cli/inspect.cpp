@@ -1,4 +1,5 @@
-// inspect: what a checkpoint is, whether it is whole, and the memory it takes.
+// inspect: what a checkpoint is, whether it would load, and the memory it takes. It runs the code
+// that loads (dry_load.h), so it finds exactly what loading finds.
 #include <fmt/ranges.h>
 
 #include <algorithm>
@@ -6,23 +7,21 @@
 #include <memory>
 
 #include "base/error.h"
-#include "base/json_fields.h"
+#include "base/json.h"
 #include "base/output.h"
+#include "base/quote.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/loading.h"
 #include "engine/back_end.h"
 #include "model/config.h"
-#include "model/config_tensors.h"
-#include "model/hub.h"
+#include "model/dry_load.h"
+#include "model/model_source.h"
 #include "search/engine_options.h"
 #include "search/methods.h"
-#include "text/tokenizer.h"
 
 namespace counterbeam::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kContexts = 3;  // base, positive, negative
 constexpr std::size_t kShownProblems = 20;
@@ -36,52 +35,33 @@ struct Options {
 // What there is to say, before it is printed one way or the other.
 struct Report {
   ModelConfig config;
-  std::string source;  // a folder or the name of a shape
-  DType dtype = DType::BF16;
+  std::string source;         // a folder or the name of a shape
+  std::optional<DType> file;  // dtype of the embedding table; none for a shape
+  StoredWeights::Extent extent;
   std::vector<TokenId> eos;
-  std::optional<std::int64_t> file_bytes;  // of a folder
-  std::size_t files = 0, tensors = 0;
-  std::optional<std::size_t> tokens;  // of the tokenizer; nothing where there is none
-  bool chat_template = false;
-  CheckpointFit fit;
+  std::optional<std::size_t> tokens;  // of the tokenizer; none if there is none
+  std::string chat_error;             // why there is no chat template
+  DryLoad load;
+  std::vector<std::string> unexpected;
+
+  DType dtype() const { return file ? *file : *config.dtype; }
 };
 
-bool has_chat_template(const fs::path& folder) {
-  std::error_code error;
-  if (fs::exists(folder / "chat_template.jinja", error)) return true;
-  const fs::path path = folder / "tokenizer_config.json";
-  if (!fs::exists(path, error)) return false;
-  const Json json = read_json_file(path);
-  return json.is_object() && JsonFields(json, path.string()).has("chat_template");
-}
-
-// Takes in the tokenizer, where there is one: its size, its end token, whether its ids fit.
-void add_tokenizer(const fs::path& folder, Report& report) {
-  std::optional<TokenId> eos;
-  std::error_code error;
-  if (fs::exists(folder / "tokenizer.json", error)) {
-    const Tokenizer tokenizer = Tokenizer::load(folder);
-    report.tokens = tokenizer.size();
-    if (tokenizer.named().eos) eos = tokenizer.find(*tokenizer.named().eos);
-    if (tokenizer.id_limit() > report.config.vocab)
-      report.fit.problems.push_back(fmt::format("tokenizer.json has ids up to {}, vocab_size is {}",
-                                                tokenizer.id_limit() - 1, report.config.vocab));
-  }
-  report.eos = eos_ids(folder, report.config, eos);
-}
-
-Report report_on_folder(const fs::path& folder) {
+// Goes through what loading goes through, but reads no weights.
+Report report_on(const ModelSource& source) {
   Report report;
-  report.config = read_config(folder);
-  report.source = folder.string();
-  const Checkpoint checkpoint = Checkpoint::open(folder);
-  report.fit = fit_checkpoint(checkpoint, report.config);
-  report.dtype = checkpoint.at(body_prefix(checkpoint) + "embed_tokens.weight").dtype;
-  report.file_bytes = static_cast<std::int64_t>(checkpoint.bytes());
-  report.files = checkpoint.files().size();
-  report.tensors = checkpoint.tensors().size();
-  add_tokenizer(folder, report);
-  report.chat_template = has_chat_template(folder);
+  report.source = source.location();
+  const ModelParts parts = read_parts(source);
+  report.config = parts.config;
+  report.eos = parts.eos;
+  if (parts.tokenizer) report.tokens = parts.tokenizer->size();
+  report.chat_error = parts.chat_error;
+  const std::unique_ptr<StoredWeights> weights = source.weights(report.config);
+  report.load = dry_load(report.config, *weights);
+  report.file = weights->dtype();
+  report.extent = weights->extent();
+  for (const std::string& name : weights->unexpected())
+    report.unexpected.push_back(fmt::format("tensor {} is not expected", in_quotes(name)));
   return report;
 }
 
@@ -89,29 +69,35 @@ Report report_on_shape(const std::string& name) {
   Report report;
   report.config = known_shape(name);
   report.source = name;
-  report.dtype = *report.config.dtype;
   report.eos = report.config.eos;
+  report.load = dry_load(report.config);
   return report;
 }
 
 struct Memory {
+  BackEndChoice back_end;
   std::int64_t weights, kv_per_token, state_per_sequence, sequences, cache;
 };
 
 Memory memory_of(const Report& report, const Options& options, const Globals& globals) {
-  const DType stored = report.config.dtype.value_or(report.dtype);
-  const Precision precision =
-      choose_back_end(engine_options(load_options(globals)), stored).precision;
+  const DType stored = report.config.dtype.value_or(report.dtype());
   Memory memory{};
-  memory.weights = parameter_count(report.config) * bytes_of(precision);
+  memory.back_end = choose_back_end(engine_options(load_options(globals)), stored);
+  const Precision precision = memory.back_end.precision;
+  // Norms, biases, states and the inputs of convolutions are float32 on every back end.
+  memory.weights =
+      report.load.matrix_elements * bytes_of(precision) + report.load.vector_elements * 4;
   memory.kv_per_token =
       report.config.kv_bytes_per_token(precision == Precision::F32 ? DType::F32 : DType::BF16);
-  // Every back end keeps states and the inputs of convolutions in float32.
   memory.state_per_sequence = report.config.state_bytes_per_sequence(DType::F32);
   memory.sequences = std::int64_t{options.beams} * kContexts;
   memory.cache =
       memory.sequences * (memory.kv_per_token * options.tokens + memory.state_per_sequence);
   return memory;
+}
+
+std::string_view name_of_precision(Precision precision) {
+  return precision == Precision::F32 ? "f32" : "bf16";
 }
 
 std::string rope_text(const RopeConfig& rope) {
@@ -126,8 +112,8 @@ Json to_json(const Report& report, const Memory& memory, const Options& options)
   Json json = {{"source", report.source},
                {"architecture", name_of(c.architecture)},
                {"model_type", c.model_type},
-               {"parameters", parameter_count(c)},
-               {"dtype", name_of(report.dtype)},
+               {"parameters", report.load.matrix_elements + report.load.vector_elements},
+               {"dtype", name_of(report.dtype())},
                {"layers", c.layer_count()},
                {"attention_layers", c.attention_layers()},
                {"linear_layers", c.delta_layers()},
@@ -141,14 +127,17 @@ Json to_json(const Report& report, const Memory& memory, const Options& options)
                {"tied", c.tied},
                {"rope", rope_text(c.rope)},
                {"eos", report.eos}};
-  if (report.file_bytes) {
-    json["files"] = report.files;
-    json["tensors"] = report.tensors;
-    json["file_bytes"] = *report.file_bytes;
+  if (report.file) {
+    json["files"] = report.extent.files;
+    json["tensors"] = report.extent.tensors;
+    json["file_bytes"] = report.extent.bytes;
     json["tokenizer"] = report.tokens ? Json(*report.tokens) : Json();
-    json["chat_template"] = report.chat_template;
+    json["chat_template"] = report.chat_error.empty();
+    if (!report.chat_error.empty()) json["chat_template_error"] = report.chat_error;
   }
-  json["memory"] = {{"weights", memory.weights},
+  json["memory"] = {{"device", memory.back_end.cuda ? "cuda" : "cpu"},
+                    {"precision", name_of_precision(memory.back_end.precision)},
+                    {"weights", memory.weights},
                     {"kv_per_token", memory.kv_per_token},
                     {"state_per_sequence", memory.state_per_sequence},
                     {"beams", options.beams},
@@ -157,8 +146,8 @@ Json to_json(const Report& report, const Memory& memory, const Options& options)
                     {"sequences", memory.sequences},
                     {"cache", memory.cache},
                     {"total", memory.weights + memory.cache}};
-  json["problems"] = report.fit.problems;
-  json["unexpected"] = report.fit.unexpected;
+  json["problems"] = report.load.problems;
+  json["unexpected"] = report.unexpected;
   return json;
 }
 
@@ -178,8 +167,9 @@ void print_text(const Report& report, const Memory& memory, const Options& optio
   };
   line("model", report.source);
   line("architecture", fmt::format("{} ({})", name_of(c.architecture), c.model_type));
-  line("parameters", fmt::format("{}{}", human_count(parameter_count(c)),
-                                 c.tied ? " (output layer tied to the embeddings)" : ""));
+  line("parameters",
+       fmt::format("{}{}", human_count(report.load.matrix_elements + report.load.vector_elements),
+                   c.tied ? " (output layer tied to the embeddings)" : ""));
   line("layers", c.delta_layers() == 0
                      ? fmt::format("{}", c.layer_count())
                      : fmt::format("{}: {} attention, {} linear attention", c.layer_count(),
@@ -191,16 +181,21 @@ void print_text(const Report& report, const Memory& memory, const Options& optio
   line("context", fmt::format("{} tokens", human_count(c.max_positions)));
   line("end tokens",
        report.eos.empty() ? "none known" : fmt::format("{}", fmt::join(report.eos, ", ")));
-  if (report.file_bytes) {
-    line("files", fmt::format("{} with {} tensors, {} of {}", report.files, report.tensors,
-                              human_bytes(*report.file_bytes), name_of(report.dtype)));
+  if (report.file) {
+    line("files",
+         fmt::format("{} with {} tensors, {} of {}", report.extent.files, report.extent.tensors,
+                     human_bytes(report.extent.bytes), name_of(report.dtype())));
     line("tokenizer",
          report.tokens
              ? fmt::format("{} tokens", human_count(static_cast<std::int64_t>(*report.tokens)))
              : "none: ask needs tokenizer.json");
-    line("chat template", report.chat_template ? "yes" : "none: questions need --raw");
+    line("chat template", report.chat_error.empty()
+                              ? "yes"
+                              : "none: questions need --raw (" + report.chat_error + ")");
   }
-  line("memory", fmt::format("weights {}", human_bytes(memory.weights)));
+  line("memory", fmt::format("weights {}, computed in {} on the {}", human_bytes(memory.weights),
+                             name_of_precision(memory.back_end.precision),
+                             memory.back_end.cuda ? "GPU" : "CPU"));
   line("", fmt::format("keys and values {} per token", human_bytes(memory.kv_per_token)));
   if (memory.state_per_sequence > 0)
     line("",
@@ -208,14 +203,13 @@ void print_text(const Report& report, const Memory& memory, const Options& optio
   line("", fmt::format("{} beams x {} contexts x {} tokens: at most {}, with the weights {}",
                        options.beams, kContexts, options.tokens, human_bytes(memory.cache),
                        human_bytes(memory.weights + memory.cache)));
-  print_lines("problems", report.fit.problems);
-  print_lines("not used", report.fit.unexpected);
+  print_lines("problems", report.load.problems);
+  print_lines("not used", report.unexpected);
 }
 
 void inspect(Options options, const Globals& globals) {
-  const Report report = options.shape.empty()
-                            ? report_on_folder(find_model_or_shipped(globals.model))
-                            : report_on_shape(options.shape);
+  const Report report = options.shape.empty() ? report_on(*open_model(globals.model))
+                                              : report_on_shape(options.shape);
   if (options.tokens == 0) options.tokens = std::min(2048, report.config.max_positions);
   const Memory memory = memory_of(report, options, globals);
   if (globals.json)
@@ -223,11 +217,12 @@ void inspect(Options options, const Globals& globals) {
   else
     print_text(report, memory, options);
   flush_results();
-  const std::vector<std::string>& problems = report.fit.problems;
+  // The message that loading would end with.
+  const std::vector<std::string>& problems = report.load.problems;
   if (!problems.empty())
-    bad_input("{}: does not fit its config.json: {}{}; download the checkpoint again",
-              report.source, problems.front(),
-              problems.size() > 1 ? fmt::format(", and {} more", problems.size() - 1) : "");
+    bad_input(
+        "{}{}", problems.front(),
+        problems.size() > 1 ? fmt::format(" (and {} more problems)", problems.size() - 1) : "");
 }
 
 }  // namespace

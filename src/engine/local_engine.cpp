@@ -9,7 +9,7 @@
 #include "engine/back_end.h"
 #include "engine/memory.h"
 #include "engine/validate.h"
-#include "model/config_tensors.h"
+#include "model/dry_load.h"
 
 namespace counterbeam {
 namespace {

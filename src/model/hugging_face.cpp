@@ -1,5 +1,6 @@
 #include "model/hugging_face.h"
 
+#include "model/checkpoint_weights.h"
 #include "model/hub.h"
 
 namespace counterbeam {

@@ -1,30 +1,31 @@
-// Where the numbers of a model come from: a checkpoint, or random ones of the right shapes. A model
-// asks for every tensor by its Hugging Face name and the shape it expects, and gets exactly that or
-// an Error that says what is wrong.
+// Where the weights of a model come from. A model asks for every tensor by its Hugging Face name
+// and the shape it expects, and gets exactly that or an Error that says what is wrong.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "backend/weight_ops.h"
 #include "base/random.h"
-#include "model/config.h"
-#include "tensor/checkpoint.h"
-#include "tensor/tensor.h"
+#include "tensor/stored_matrix.h"
 
 namespace counterbeam {
 
 class WeightSource {
  public:
   virtual ~WeightSource() = default;
-  // Names begin below the decoder ("layers.0.mlp.up_proj.weight"), or with "lm_head." The view is
-  // valid until the next call of done().
+  // A tensor of plain numbers. Names begin below the decoder ("layers.0.mlp.up_proj.weight"), or
+  // with "lm_head." The view is valid until the next call of done(); nothing is read before.
   virtual TensorView get(const std::string& name, const Shape& shape) = 0;
+  // A matrix of the model's products, in the format in which it is stored: dense, unless a source
+  // says otherwise. Valid as long as a view.
+  virtual StoredMatrix matrix(const std::string& name, int out, int in) {
+    return get(name, {out, in});
+  }
   // Several matrices [out, in] stacked into one.
   struct Rows {
     std::string name;
@@ -33,6 +34,10 @@ class WeightSource {
   virtual std::unique_ptr<PackedMatrix> pack(WeightOps& ops, std::span<const Rows> parts, int in);
   // What was given out so far has been packed.
   virtual void done() = 0;
+
+ private:
+  // These matrices are about to be packed: a source may prefetch them.
+  virtual void will_read(std::span<const Rows>) {}
 };
 
 // Told after every layer how many bytes were read so far.
@@ -47,30 +52,8 @@ class StoredWeights : public WeightSource {
   };
   virtual Extent extent() const = 0;
   virtual DType dtype() const = 0;  // of the embedding table
-  // Names of tensors that the model did not ask for so far and that are not known to be useless.
+  // Names of tensors that the model has not asked for and that are not known to be useless.
   virtual std::vector<std::string> unexpected() const = 0;
-};
-
-// The safetensors files of a Hugging Face folder.
-class CheckpointWeights : public StoredWeights {
- public:
-  // Throws an Error if the checkpoint has no embedding table.
-  CheckpointWeights(Checkpoint checkpoint, const ModelConfig& config, LoadProgress progress = {});
-
-  TensorView get(const std::string& name, const Shape& shape) override;
-  void done() override;
-  Extent extent() const override;
-  DType dtype() const override;
-  std::vector<std::string> unexpected() const override;
-
- private:
-  Checkpoint checkpoint_;
-  ModelConfig config_;
-  std::string prefix_;
-  LoadProgress progress_;
-  std::set<std::string> used_;
-  std::vector<std::string> pending_;
-  std::int64_t bytes_done_ = 0;
 };
 
 // Random numbers at the scale of a fresh model: what a bench needs. Matrices are made by the back

@@ -167,7 +167,7 @@ TEST_P(CpuProducts, PackEveryFloatTypeAndStackParts) {
   for (const DType dtype : {DType::F32, DType::BF16, DType::F16}) {
     const Tensor a = Tensor::from_f32(first, dtype, {37, in});
     const Tensor b = Tensor::from_f32(second, dtype, {5, in});
-    const TensorView parts[] = {a.view(), b.view()};
+    const StoredMatrix parts[] = {a.view(), b.view()};
     const auto packed = ops->pack(parts);
     EXPECT_EQ(packed->out, 42);
     EXPECT_EQ(packed->in, in);
@@ -261,9 +261,9 @@ TEST(CpuIsa, UnknownAndMissingPathsAreErrors) {
 TEST(CpuPacking, BadPartsAreErrors) {
   const auto ops = make_cpu_ops(Precision::Bf16, 1, "generic");
   const Tensor a(DType::F32, {4, 8}), b(DType::F32, {4, 9}), c(DType::F8E5M2, {4, 8});
-  const TensorView unequal[] = {a.view(), b.view()}, odd[] = {c.view()};
+  const StoredMatrix unequal[] = {a.view(), b.view()};
   EXPECT_THROW(ops->pack(unequal), Error);
-  EXPECT_THROW(ops->pack(odd), Error);
+  EXPECT_THROW(StoredMatrix{c.view()}, Error);
 }
 
 }  // namespace

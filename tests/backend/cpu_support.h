@@ -96,7 +96,7 @@ inline std::vector<float> get(Matrix m) {
 inline std::unique_ptr<PackedMatrix> pack(Ops& ops, const std::vector<float>& values, int out,
                                           int in, DType dtype = DType::F32) {
   const Tensor tensor = Tensor::from_f32(values, dtype, {out, in});
-  const TensorView parts[] = {tensor.view()};
+  const StoredMatrix parts[] = {tensor.view()};
   return ops.pack(parts);
 }
 

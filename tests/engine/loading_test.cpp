@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "engine/tiny.h"
-#include "model/config_tensors.h"
+#include "model/dry_load.h"
 #include "model/hugging_face.h"
 #include "support/temporary_folder.h"
 #include "tensor/safetensors.h"

@@ -6,7 +6,8 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "model/config_tensors.h"
+#include "model/checkpoint_weights.h"
+#include "model/dry_load.h"
 #include "support/shared_folder.h"
 #include "support/temporary_folder.h"
 
@@ -173,11 +174,10 @@ TEST(Config, ReadsTheReferenceCheckpoints) {
   CB_NEEDS_SHARED(folder);
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const ModelConfig config = read_config(entry.path());
-    const Checkpoint checkpoint = Checkpoint::open(entry.path());
-    const CheckpointFit fit = fit_checkpoint(checkpoint, config);
-    EXPECT_THAT(fit.problems, ::testing::IsEmpty()) << entry.path();
-    EXPECT_THAT(fit.unexpected, ::testing::IsEmpty()) << entry.path();
-    EXPECT_EQ(checkpoint.bytes(), static_cast<std::size_t>(parameter_count(config)) * 4);
+    CheckpointWeights weights(Checkpoint::open(entry.path()), config);
+    EXPECT_THAT(dry_load(config, weights).problems, ::testing::IsEmpty()) << entry.path();
+    EXPECT_THAT(weights.unexpected(), ::testing::IsEmpty()) << entry.path();
+    EXPECT_EQ(weights.extent().bytes, parameter_count(config) * 4);
     EXPECT_EQ(config.dtype, DType::F32);
   }
 }

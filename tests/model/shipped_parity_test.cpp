@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "backend/cpu_support.h"
+#include "model/checkpoint_weights.h"
 #include "model/runner.h"
 
 namespace counterbeam {

@@ -51,7 +51,7 @@ std::int64_t CpuOps::state_bytes(const StateShape& shape) const {
   return static_cast<std::int64_t>(CpuStates::slot_bytes(shape, takes_chunks()));
 }
 
-std::unique_ptr<PackedMatrix> CpuOps::pack(std::span<const TensorView> parts) {
+std::unique_ptr<PackedMatrix> CpuOps::pack(std::span<const StoredMatrix> parts) {
   return pack_matrix(parts, precision_, pool_);
 }
 

@@ -25,7 +25,7 @@ class CpuOps : public Ops {
   std::string name() const override;
   const BackendCosts& costs() const override { return costs_; }
 
-  std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override;
+  std::unique_ptr<PackedMatrix> pack(std::span<const StoredMatrix> parts) override;
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
 
   std::int64_t page_bytes(const KvShape& shape) const override;

@@ -10,32 +10,28 @@ namespace {
 
 // One row of the stacked parts.
 struct SourceRow {
-  DType dtype = DType::F32;
-  const std::byte* data = nullptr;
+  const StoredMatrix* matrix = nullptr;
+  int row = 0;
+  const std::byte* bf16 = nullptr;  // the stored row if it is BF16, which is copied as it is
+
+  void read(float* to, int first, int count) const {
+    matrix->read_row(row, first, {to, static_cast<std::size_t>(count)});
+  }
 };
 
-std::vector<SourceRow> source_rows(std::span<const TensorView> parts) {
+std::vector<SourceRow> source_rows(std::span<const StoredMatrix> parts) {
   std::vector<SourceRow> rows;
-  for (const TensorView& part : parts) {
-    if (part.shape.rank() != 2 || part.shape[1] != parts[0].shape[1]) {
-      bad_input("weights of shape {} cannot be stacked under weights of shape {}",
-                part.shape.to_string(), parts[0].shape.to_string());
-    }
-    if (!converts_to_f32(part.dtype)) {
-      bad_input("weights of dtype {} cannot be used; convert them to BF16, F16 or F32",
-                name_of(part.dtype));
-    }
-    for (std::int64_t i = 0; i < part.shape[0]; ++i) rows.push_back({part.dtype, part.row(i).data});
+  rows.reserve(static_cast<std::size_t>(stacked_rows(parts)));
+  for (const StoredMatrix& part : parts) {
+    const auto* dense = std::get_if<DenseMatrix>(&part.format());
+    const bool is_bf16 = dense != nullptr && dense->values.dtype == DType::BF16;
+    for (int i = 0; i < part.out(); ++i)
+      rows.push_back({&part, i, is_bf16 ? dense->values.row(i).data : nullptr});
   }
   return rows;
 }
 
 constexpr int kChunk = 256;  // inputs of a panel transposed at once: a few cache lines per row
-
-void chunk_to_f32(float* out, const SourceRow& row, int first, int count) {
-  to_f32(row.dtype, row.data + static_cast<std::size_t>(first) * bytes_of(row.dtype),
-         {out, static_cast<std::size_t>(count)});
-}
 
 // Transposes pairs of inputs of up to kPanel rows, [rows][kChunk / 2] to [kChunk / 2][kPanel].
 void turn_pairs(std::uint32_t* out, const std::uint32_t* pairs, int rows, int count) {
@@ -57,14 +53,14 @@ void pack_panel_bf16(std::byte* to, std::span<const SourceRow> rows, int width) 
     const int inputs = std::min(kChunk, width - first);
     for (int r = 0; r < count; ++r) {
       auto* halves = reinterpret_cast<std::uint16_t*>(pairs + r * (kChunk / 2));
-      if (rows[r].dtype == DType::BF16) {
-        const std::byte* from = rows[r].data + std::size_t(first) * 2;
+      if (rows[r].bf16 != nullptr) {
+        const std::byte* from = rows[r].bf16 + std::size_t(first) * 2;
         // Prefetches the row's next chunk: 32 streams are too many for the hardware prefetcher.
         for (int line = 0; line < kChunk * 2; line += 64)
           __builtin_prefetch(from + kChunk * 2 + line, 0, 0);
         std::memcpy(halves, from, std::size_t(inputs) * 2);
       } else {
-        chunk_to_f32(numbers, rows[r], first, inputs);
+        rows[r].read(numbers, first, inputs);
         for (int i = 0; i < inputs; ++i) halves[i] = to_bf16(numbers[i]);
       }
       if (inputs % 2 != 0) halves[inputs] = 0;
@@ -79,7 +75,7 @@ void pack_panel_f32(std::byte* to, std::span<const SourceRow> rows, int width) {
   const int count = static_cast<int>(rows.size());
   for (int first = 0; first < width; first += kChunk) {
     const int inputs = std::min(kChunk, width - first);
-    for (int r = 0; r < count; ++r) chunk_to_f32(numbers + r * kChunk, rows[r], first, inputs);
+    for (int r = 0; r < count; ++r) rows[r].read(numbers + r * kChunk, first, inputs);
     for (int i = 0; i < inputs; ++i) {
       for (int r = 0; r < count; ++r) out[(first + i) * kPanel + r] = numbers[r * kChunk + i];
     }
@@ -99,13 +95,13 @@ const float* CpuVector::by_tap(int taps) const {
   return by_tap_.data();
 }
 
-std::unique_ptr<CpuMatrix> pack_matrix(std::span<const TensorView> parts, Precision precision,
+std::unique_ptr<CpuMatrix> pack_matrix(std::span<const StoredMatrix> parts, Precision precision,
                                        ThreadPool& pool) {
   CB_CHECK(!parts.empty());
   const std::vector<SourceRow> rows = source_rows(parts);
   auto matrix = std::make_unique<CpuMatrix>();
   matrix->out = static_cast<int>(rows.size());
-  matrix->in = static_cast<int>(parts[0].shape[1]);
+  matrix->in = parts[0].in();
   matrix->precision = precision;
   matrix->depth = round_up(matrix->in, kDepthStep);
   const std::size_t panel_bytes = matrix->panel_bytes();

@@ -34,7 +34,7 @@ struct CpuVector : Vector {
 
 // Stacks the parts along their first dimension. Throws an Error if they are not matrices of one
 // width or not of a float type.
-std::unique_ptr<CpuMatrix> pack_matrix(std::span<const TensorView> parts, Precision precision,
+std::unique_ptr<CpuMatrix> pack_matrix(std::span<const StoredMatrix> parts, Precision precision,
                                        ThreadPool& pool);
 
 // Row `row` as floats into out [in].

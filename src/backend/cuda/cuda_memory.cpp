@@ -58,10 +58,10 @@ std::int64_t CudaOps::page_bytes(const KvShape& shape) const {
          std::int64_t{sizeof(Bf16)};
 }
 
-std::unique_ptr<PackedMatrix> CudaOps::pack(std::span<const TensorView> parts) {
+std::unique_ptr<PackedMatrix> CudaOps::pack(std::span<const StoredMatrix> parts) {
   auto packed = std::make_unique<PackedOnDevice>();
-  packed->in = static_cast<int>(parts[0].shape[1]);
-  for (const TensorView& part : parts) packed->out += static_cast<int>(part.shape[0]);
+  packed->in = parts[0].in();
+  packed->out = stacked_rows(parts);
   packed->memory.want(packed_elements(packed->out, packed->in) * sizeof(Bf16), "weights");
   weight_upload_.pack(steps_.uploads(), packed->weights(), parts);
   return packed;

@@ -27,7 +27,7 @@ class CudaOps : public Ops {
   double memory_bandwidth() override;
 
   void expect_weights(std::int64_t elements) const override;
-  std::unique_ptr<PackedMatrix> pack(std::span<const TensorView> parts) override;
+  std::unique_ptr<PackedMatrix> pack(std::span<const StoredMatrix> parts) override;
   std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,
                                             std::uint64_t seed) override;
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;

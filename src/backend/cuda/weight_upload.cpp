@@ -49,29 +49,35 @@ void WeightUpload::fill(std::byte* to, const std::byte* from, std::size_t bytes)
 }
 
 void WeightUpload::pack(cudaStream_t stream, const Weights& weights,
-                        std::span<const TensorView> parts) {
+                        std::span<const StoredMatrix> parts) {
   prepare();
   int first_out = 0;
-  for (const TensorView& part : parts) {
-    const int outs = static_cast<int>(part.shape[0]);
-    const std::size_t row_bytes = part.bytes() / std::size_t(outs);
-    const int at_once = static_cast<int>(std::max<std::size_t>(1, kPieceBytes / row_bytes));
-    if (row_bytes > kPieceBytes) failed("a weight with {} inputs is too wide", weights.in);
-    for (int first = 0; first < outs; first += at_once) {
-      const int rows = std::min(at_once, outs - first);
-      Piece& piece = pieces_[turn_];
-      turn_ = 1 - turn_;
-      check(cudaEventSynchronize(piece.sent), "waiting for a copy");
-      const std::size_t bytes = std::size_t(rows) * row_bytes;
-      fill(piece.host.data(), part.data + std::size_t(first) * row_bytes, bytes);
-      check(cudaMemcpyAsync(piece.device.data(), piece.host.data(), bytes, cudaMemcpyHostToDevice,
-                            stream),
-            "copying weights");
-      pack_rows(stream, weights, first_out + first, rows, piece.device.data(),
-                number_of(part.dtype));
-      check(cudaEventRecord(piece.sent, stream), "recording an event");
-    }
-    first_out += outs;
+  for (const StoredMatrix& part : parts) {
+    std::visit([&](const auto& format) { pack_part(stream, weights, first_out, format); },
+               part.format());
+    first_out += part.out();
+  }
+}
+
+void WeightUpload::pack_part(cudaStream_t stream, const Weights& weights, int first_out,
+                             const DenseMatrix& part) {
+  const int outs = static_cast<int>(part.values.shape[0]);
+  const std::size_t row_bytes = part.values.bytes() / std::size_t(outs);
+  const int at_once = static_cast<int>(std::max<std::size_t>(1, kPieceBytes / row_bytes));
+  if (row_bytes > kPieceBytes) failed("a weight with {} inputs is too wide", weights.in);
+  for (int first = 0; first < outs; first += at_once) {
+    const int rows = std::min(at_once, outs - first);
+    Piece& piece = pieces_[turn_];
+    turn_ = 1 - turn_;
+    check(cudaEventSynchronize(piece.sent), "waiting for a copy");
+    const std::size_t bytes = std::size_t(rows) * row_bytes;
+    fill(piece.host.data(), part.values.data + std::size_t(first) * row_bytes, bytes);
+    check(cudaMemcpyAsync(piece.device.data(), piece.host.data(), bytes, cudaMemcpyHostToDevice,
+                          stream),
+          "copying weights");
+    pack_rows(stream, weights, first_out + first, rows, piece.device.data(),
+              number_of(part.values.dtype));
+    check(cudaEventRecord(piece.sent, stream), "recording an event");
   }
 }
 

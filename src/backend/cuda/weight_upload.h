@@ -8,14 +8,14 @@
 #include "backend/cuda/device_memory.h"
 #include "backend/cuda/products.h"
 #include "base/thread_pool.h"
-#include "tensor/tensor.h"
+#include "tensor/stored_matrix.h"
 
 namespace counterbeam::cuda {
 
 class WeightUpload {
  public:
-  // Stacks parts [outs, in] along the first dimension. Returns when the views are no longer needed.
-  void pack(cudaStream_t stream, const Weights& weights, std::span<const TensorView> parts);
+  // Stacks parts [outs, in] along the first dimension. Returns when the parts are no longer needed.
+  void pack(cudaStream_t stream, const Weights& weights, std::span<const StoredMatrix> parts);
 
  private:
   struct Piece {
@@ -24,6 +24,8 @@ class WeightUpload {
     cudaEvent_t sent = nullptr;
   };
   void prepare();
+  void pack_part(cudaStream_t stream, const Weights& weights, int first_out,
+                 const DenseMatrix& part);
   void fill(std::byte* to, const std::byte* from, std::size_t bytes);
 
   Piece pieces_[2];

@@ -1,0 +1,98 @@
+#include "model/checkpoint_weights.h"
+
+#include <array>
+
+#include "base/error.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr std::array<std::string_view, 4> kPrefixes{"model.language_model.", "model.",
+                                                    "language_model.model.", ""};
+
+// What stands before "embed_tokens.weight".
+std::string body_prefix(const Checkpoint& checkpoint) {
+  for (const std::string_view prefix : kPrefixes)
+    if (checkpoint.find(fmt::format("{}embed_tokens.weight", prefix))) return std::string(prefix);
+  bad_input(
+      "{}: has no tensor model.embed_tokens.weight; the checkpoint is not complete, or its tensors "
+      "are not named as transformers names them",
+      checkpoint.folder().string());
+}
+
+}  // namespace
+
+CheckpointWeights::CheckpointWeights(Checkpoint checkpoint, const ModelConfig& config,
+                                     LoadProgress progress)
+    : checkpoint_(std::move(checkpoint)),
+      tied_(config.tied),
+      prefix_(body_prefix(checkpoint_)),
+      progress_(std::move(progress)) {}
+
+// The output layer stands beside the body, not in it; multimodal checkpoints have a prefix for it.
+std::string CheckpointWeights::full_name(const std::string& name) const {
+  if (name != "lm_head.weight") return prefix_ + name;
+  const std::string wrapped = "language_model.lm_head.weight";
+  return checkpoint_.find(wrapped) ? wrapped : name;
+}
+
+TensorView CheckpointWeights::get(const std::string& name, const Shape& shape) {
+  const std::string full = full_name(name);
+  const TensorView* view = checkpoint_.find(full);
+  const std::string folder = checkpoint_.folder().string();
+  if (view == nullptr) {
+    bad_input("{}: tensor {} {} is missing; config.json asks for it", folder, full,
+              shape.to_string());
+  }
+  used_.insert(full);
+  if (view->shape != shape) {
+    bad_input("{}: tensor {} has shape {}, but config.json asks for {}", folder, full,
+              view->shape.to_string(), shape.to_string());
+  }
+  if (!is_weight_dtype(view->dtype)) {
+    bad_input("{}: tensor {} is {}; only F32, BF16 and F16 weights are supported", folder, full,
+              name_of(view->dtype));
+  }
+  pending_.push_back(full);
+  return *view;
+}
+
+void CheckpointWeights::will_read(std::span<const Rows> parts) {
+  for (const Rows& part : parts) checkpoint_.will_need(full_name(part.name));
+}
+
+void CheckpointWeights::done() {
+  for (const std::string& name : pending_) {
+    bytes_done_ += static_cast<std::int64_t>(checkpoint_.at(name).bytes());
+    checkpoint_.done_with(name);
+  }
+  pending_.clear();
+  if (progress_) progress_(bytes_done_);
+}
+
+StoredWeights::Extent CheckpointWeights::extent() const {
+  return {checkpoint_.files().size(), checkpoint_.tensors().size(),
+          static_cast<std::int64_t>(checkpoint_.bytes())};
+}
+
+DType CheckpointWeights::dtype() const {
+  return checkpoint_.at(prefix_ + "embed_tokens.weight").dtype;
+}
+
+// Tensors of parts that are not run (vision, multi-token prediction), or that can be computed.
+bool CheckpointWeights::is_known_extra(std::string_view name) const {
+  for (const std::string_view part :
+       {"mtp.", "model.visual.", "visual.", "model.vision_tower.", "vision_tower.",
+        "model.multi_modal_projector.", "multi_modal_projector."})
+    if (name.starts_with(part)) return true;
+  return name.ends_with(".rotary_emb.inv_freq") || (tied_ && name.ends_with("lm_head.weight"));
+}
+
+std::vector<std::string> CheckpointWeights::unexpected() const {
+  std::vector<std::string> names;
+  for (const CheckpointTensor& tensor : checkpoint_.tensors())
+    if (!used_.contains(tensor.name) && !is_known_extra(tensor.name)) names.push_back(tensor.name);
+  return names;
+}
+
+}  // namespace counterbeam

@@ -1,0 +1,40 @@
+// The weights of a Hugging Face folder: safetensors with the tensor names of transformers, below
+// one of the prefixes that text models and the text part of multimodal ones use.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "model/config.h"
+#include "model/weights.h"
+#include "tensor/checkpoint.h"
+
+namespace counterbeam {
+
+class CheckpointWeights : public StoredWeights {
+ public:
+  // Throws an Error if the checkpoint has no embedding table under a prefix that is known.
+  CheckpointWeights(Checkpoint checkpoint, const ModelConfig& config, LoadProgress progress = {});
+
+  TensorView get(const std::string& name, const Shape& shape) override;
+  void done() override;
+  Extent extent() const override;
+  DType dtype() const override;
+  std::vector<std::string> unexpected() const override;
+
+ private:
+  void will_read(std::span<const Rows> parts) override;
+  std::string full_name(const std::string& name) const;
+  bool is_known_extra(std::string_view name) const;
+
+  Checkpoint checkpoint_;
+  bool tied_;
+  std::string prefix_;
+  LoadProgress progress_;
+  std::set<std::string> used_;
+  std::vector<std::string> pending_;  // given out since the last done()
+  std::int64_t bytes_done_ = 0;
+};
+
+}  // namespace counterbeam
