@@ -22,9 +22,10 @@ from transformers.utils import logging
 
 sys.path.insert(0, str(Path(__file__).parent))
 from parity_checkpoints import (  # noqa: E402
-    LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Qwen2Config, Qwen2ForCausalLM,
+    Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig, LlamaForCausalLM, MistralConfig,
+    MistralForCausalLM, Phi3Config, Phi3ForCausalLM, Qwen2Config, Qwen2ForCausalLM,
     Qwen3_5ForCausalLM, Qwen3_5TextConfig, Qwen3Config, Qwen3ForCausalLM, delta, llama3_rope,
-    randomise, sizes)
+    longrope, randomise, sizes)
 
 MID = {"hidden": 1024, "intermediate": 2816, "vocab": 32000}
 DENSE = {**MID, "layers": 8, "heads": 16, "kv": 4}
@@ -35,6 +36,12 @@ MODELS = {
     "llama": (LlamaForCausalLM, LlamaConfig, sizes(**DENSE, rope_parameters=llama3_rope())),
     "mistral": (MistralForCausalLM, MistralConfig, sizes(**DENSE, sliding_window=200)),
     "qwen3": (Qwen3ForCausalLM, Qwen3Config, sizes(**DENSE, head_dim=128)),
+    # Heads of 96 columns, as in Phi-3-mini; every prompt is beyond the original context.
+    "phi3": (Phi3ForCausalLM, Phi3Config, sizes(
+        **{**DENSE, "hidden": 1536}, sliding_window=200, original_max_position_embeddings=8,
+        rope_parameters=longrope(48))),
+    "gemma3": (Gemma3ForCausalLM, Gemma3TextConfig, sizes(
+        **DENSE, head_dim=256, sliding_window=200)),
     "qwen3_5": (Qwen3_5ForCausalLM, Qwen3_5TextConfig, {
         **delta("lllflllf", key_heads=16, value_heads=16, dk=128, dv=128, head_dim=256,
                 tie_word_embeddings=True), **HYBRID}),

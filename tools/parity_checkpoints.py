@@ -14,9 +14,10 @@ from pathlib import Path
 import torch
 from safetensors.torch import save_file
 from transformers import (
-    LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, Phi3Config, Phi3ForCausalLM,
-    Qwen2Config, Qwen2ForCausalLM, Qwen3_5ForCausalLM, Qwen3_5TextConfig, Qwen3Config,
-    Qwen3ForCausalLM, SmolLM3Config, SmolLM3ForCausalLM)
+    Gemma3ForCausalLM, Gemma3TextConfig, LlamaConfig, LlamaForCausalLM, MistralConfig,
+    MistralForCausalLM, Phi3Config, Phi3ForCausalLM, Qwen2Config, Qwen2ForCausalLM,
+    Qwen3_5ForCausalLM, Qwen3_5TextConfig, Qwen3Config, Qwen3ForCausalLM, SmolLM3Config,
+    SmolLM3ForCausalLM)
 
 LENGTHS = (41, 130, 3, 1)
 
@@ -54,6 +55,17 @@ def delta(pattern, key_heads=2, value_heads=4, dk=16, dv=16, conv=4, **more):
 
 
 CHECKPOINTS = {
+    "gemma3": (Gemma3ForCausalLM, Gemma3TextConfig, sizes(
+        layers=7, head_dim=16, sliding_window=20, query_pre_attn_scalar=24, rope_parameters={
+            "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}})),
+    "gemma3-biases": (Gemma3ForCausalLM, Gemma3TextConfig, sizes(
+        layers=4, hidden=96, heads=6, kv=3, head_dim=20, sliding_window=5, sliding_window_pattern=2,
+        rope_theta=50000.0, rope_local_base_freq=700.0, attention_bias=True,
+        tie_word_embeddings=False, rope_scaling={"rope_type": "linear", "factor": 3.0})),
+    "gemma3-heads": (Gemma3ForCausalLM, Gemma3TextConfig, sizes(
+        layers=3, intermediate=128, heads=4, kv=1, head_dim=96, sliding_window=33,
+        layer_types=["full_attention", "sliding_attention", "full_attention"])),
     "qwen2-odd": (Qwen2ForCausalLM, Qwen2Config, sizes(
         hidden=72, intermediate=100, heads=9, kv=3, vocab=401, tie_word_embeddings=True)),
     "qwen2-window": (Qwen2ForCausalLM, Qwen2Config, sizes(

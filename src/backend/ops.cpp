@@ -89,10 +89,12 @@ std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scal
 }
 
 void PassOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
-                           Matrix scratch) {
+                           Activation activation, Matrix scratch) {
   matmul(scratch, x, weight, bias);
   const int bytes = costs().activation_bytes;
-  silu_mul(out, scratch.columns(0, out.width, bytes), scratch.columns(out.width, out.width, bytes));
+  const Matrix gate = scratch.columns(0, out.width, bytes);
+  const Matrix up = scratch.columns(out.width, out.width, bytes);
+  activation == Activation::Silu ? silu_mul(out, gate, up) : gelu_mul(out, gate, up);
 }
 
 void PassOps::split_and_norm(Matrix q, Matrix gate, Matrix q_gate, const Vector& q_weight, Matrix k,

@@ -99,18 +99,22 @@ class PassOps {
   virtual void begin(const Batch& batch) = 0;
   virtual Matrix matrix(int rows, int width) = 0;
 
-  virtual void embed(Matrix out, const PackedMatrix& table) = 0;
+  // The table's rows of the batch's ids, times `scale` rounded to the type the table is kept in.
+  virtual void embed(Matrix out, const PackedMatrix& table, float scale) = 0;
   // Per row, or per group of `weight.size` columns when the matrix is wider (per-head norms).
   virtual void rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) = 0;
   virtual void matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias) = 0;
   virtual void matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const Vector* bias) = 0;
-  // out = silu(gate) * up, where weight stacks the gate's and the up projection: [2 out, in].
+  // sum += x
+  virtual void add(Matrix sum, Matrix x) = 0;
+  // out = activation(gate) * up, where weight stacks the gate's and the up projection: [2 out, in].
   // `scratch` is [rows, 2 out].
   virtual void gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
-                            Matrix scratch);
+                            Activation activation, Matrix scratch);
   // In place, on the first 2 * inverse_frequency.size() columns of every head.
   virtual void rope(Matrix x, int heads, const Rope& rope) = 0;
   virtual void silu_mul(Matrix out, Matrix gate, Matrix up) = 0;
+  virtual void gelu_mul(Matrix out, Matrix gate, Matrix up) = 0;  // Activation::GeluTanh
   // out *= sigmoid(gate)
   virtual void sigmoid_gate(Matrix out, Matrix gate) = 0;
   // Splits x [heads, 2, head_dim] into first and second, both [heads, head_dim], per row.

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <deque>
+#include <numbers>
 
 #include "backend/draw.h"
 #include "backend/ops.h"
@@ -101,6 +102,13 @@ float silu(float x) {
   return x * sigmoid(x);
 }
 
+// x * sigmoid(2 u) = x / 2 * (1 + tanh(u)), without the difference of nearly equal numbers.
+float gelu(float x) {
+  const double wide = double(x),
+               u = std::sqrt(2 / std::numbers::pi) * (wide + 0.044715 * wide * wide * wide);
+  return static_cast<float>(wide / (1 + std::exp(-2 * u)));
+}
+
 float softplus(float x) {
   return x > 20.0f ? x : std::log1p(std::exp(x));
 }
@@ -185,10 +193,8 @@ class ReferenceOps : public Ops {
     return {arena_.back().data(), rows, width, width};
   }
 
-  void embed(Matrix out, const PackedMatrix& table) override {
-    for (int r = 0; r < out.rows; ++r) {
-      std::copy_n(plain(table).row(batch_.ids[r]), out.width, row(out, r));
-    }
+  void embed(Matrix out, const PackedMatrix& table, float scale) override {
+    for_each(out, [&](int r, int i) { return plain(table).row(batch_.ids[r])[i] * scale; });
   }
 
   void rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) override {
@@ -212,6 +218,10 @@ class ReferenceOps : public Ops {
     product(sum, x, weight, bias, true);
   }
 
+  void add(Matrix sum, Matrix x) override {
+    for_each(sum, [&](int r, int i) { return row(sum, r)[i] + row(x, r)[i]; });
+  }
+
   void rope(Matrix x, int heads, const Rope& rope) override {
     const int half = static_cast<int>(rope.inverse_frequency.size());
     const int head_dim = x.width / heads;
@@ -231,6 +241,10 @@ class ReferenceOps : public Ops {
 
   void silu_mul(Matrix out, Matrix gate, Matrix up) override {
     for_each(out, [&](int r, int i) { return silu(row(gate, r)[i]) * row(up, r)[i]; });
+  }
+
+  void gelu_mul(Matrix out, Matrix gate, Matrix up) override {
+    for_each(out, [&](int r, int i) { return gelu(row(gate, r)[i]) * row(up, r)[i]; });
   }
 
   void sigmoid_gate(Matrix out, Matrix gate) override {

@@ -19,6 +19,9 @@ struct Matrix {
   }
 };
 
+// Of the gate in gate * up: x * sigmoid(x), or gelu by its formula with tanh.
+enum class Activation { Silu, GeluTanh };
+
 struct KvShape {
   int layers = 0;  // attention layers
   int heads = 0;   // key and value heads

@@ -107,6 +107,12 @@ std::string rope_text(const RopeConfig& rope) {
   return text;
 }
 
+std::string rope_text(const ModelConfig& config) {
+  std::string text = rope_text(config.rope);
+  if (config.window_rope) text += "; with a window: " + rope_text(*config.window_rope);
+  return text;
+}
+
 Json to_json(const Report& report, const Memory& memory, const Options& options) {
   const ModelConfig& c = report.config;
   Json json = {{"source", report.source},
@@ -125,7 +131,7 @@ Json to_json(const Report& report, const Memory& memory, const Options& options)
                {"vocab", c.vocab},
                {"context", c.max_positions},
                {"tied", c.tied},
-               {"rope", rope_text(c.rope)},
+               {"rope", rope_text(c)},
                {"eos", report.eos}};
   if (report.file) {
     json["files"] = report.extent.files;
@@ -177,7 +183,7 @@ void print_text(const Report& report, const Memory& memory, const Options& optio
   line("widths",
        fmt::format("hidden {}, intermediate {}, vocabulary {}", c.hidden, c.intermediate, c.vocab));
   line("heads", fmt::format("{} queries, {} keys, {} wide", c.heads, c.kv_heads, c.head_dim));
-  line("rope", rope_text(c.rope));
+  line("rope", rope_text(c));
   line("context", fmt::format("{} tokens", human_count(c.max_positions)));
   line("end tokens",
        report.eos.empty() ? "none known" : fmt::format("{}", fmt::join(report.eos, ", ")));

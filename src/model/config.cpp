@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -19,6 +20,7 @@ struct KnownType {
   Architecture architecture;
 };
 constexpr std::array kTypes{
+    KnownType{"gemma3", Architecture::Gemma3},       KnownType{"gemma3_text", Architecture::Gemma3},
     KnownType{"llama", Architecture::Llama},         KnownType{"mistral", Architecture::Mistral},
     KnownType{"phi3", Architecture::Phi3},           KnownType{"qwen2", Architecture::Qwen2},
     KnownType{"qwen3", Architecture::Qwen3},         KnownType{"qwen3_5", Architecture::Qwen35},
@@ -37,15 +39,17 @@ Architecture read_architecture(const JsonFields& fields) {
 }
 
 void read_heads(const JsonFields& fields, ModelConfig& config) {
-  config.heads = required_size(fields, "num_attention_heads", 1 << 16);
+  const bool gemma3 = config.architecture == Architecture::Gemma3;
+  config.heads = size_of(fields, config, "num_attention_heads", 1 << 16, 8);
   // Models older than grouped heads leave the key out.
-  config.kv_heads = optional_size(fields, "num_key_value_heads", 1 << 16, config.heads);
+  config.kv_heads =
+      optional_size(fields, "num_key_value_heads", 1 << 16, gemma3 ? 4 : config.heads);
   if (config.heads % config.kv_heads != 0)
     fields.wrong("num_key_value_heads",
                  fmt::format("does not divide num_attention_heads {}", config.heads));
-  const int fixed = config.architecture == Architecture::Qwen3    ? 128
-                    : config.architecture == Architecture::Qwen35 ? 256
-                                                                  : 0;
+  const int fixed = config.architecture == Architecture::Qwen3              ? 128
+                    : gemma3 || config.architecture == Architecture::Qwen35 ? 256
+                                                                            : 0;
   if (!fields.has("head_dim") && fixed == 0 && config.hidden % config.heads != 0)
     fields.wrong(
         "num_attention_heads",
@@ -55,6 +59,24 @@ void read_heads(const JsonFields& fields, ModelConfig& config) {
   if (std::int64_t{config.heads} * config.head_dim > kMaxWidth)
     fields.wrong("num_attention_heads",
                  fmt::format("times head_dim {} is above {}", config.head_dim, kMaxWidth));
+}
+
+// An Error for what Gemma 3 files could say and no published one does.
+void read_gemma3(const JsonFields& fields, ModelConfig& config) {
+  for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"})
+    if (fields.has(key)) fields.wrong(key, "is not supported (supported: null)");
+  if (fields.boolean("use_bidirectional_attention").value_or(false))
+    fields.wrong("use_bidirectional_attention", "is not supported (supported: false)");
+  config.zero_centred_norm = config.qk_norm = config.post_norms = true;
+  config.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(config.hidden)));
+  config.query_scalar = fields.number("query_pre_attn_scalar", 0, 1e15).value_or(256);
+}
+
+Activation read_activation(const JsonFields& fields, const char* key, const char* otherwise) {
+  const std::string name = fields.string(key).value_or(otherwise);
+  if (name == "silu" || name == "swish") return Activation::Silu;
+  if (name == "gelu_pytorch_tanh") return Activation::GeluTanh;
+  fields.wrong(key, "is not supported (supported: silu, gelu_pytorch_tanh)");
 }
 
 void read_switches(const JsonFields& fields, ModelConfig& config) {
@@ -68,6 +90,10 @@ void read_switches(const JsonFields& fields, ModelConfig& config) {
       config.fused_tensors = true;
       break;
     case Architecture::Mistral:
+      break;
+    case Architecture::Gemma3:
+      read_gemma3(fields, config);
+      config.qkv_bias = config.output_bias = attention_bias;
       break;
     case Architecture::Qwen35:
       config.zero_centred_norm = config.output_gate = true;
@@ -84,9 +110,33 @@ void read_switches(const JsonFields& fields, ModelConfig& config) {
       config.mlp_bias = mlp_bias;
       break;
   }
-  const std::string act = fields.string("hidden_act").value_or("silu");
-  if (act != "silu" && act != "swish")
-    fields.wrong("hidden_act", "is not supported (supported: silu)");
+  config.activation = config.architecture == Architecture::Gemma3
+                          ? read_activation(fields, "hidden_activation", "gelu_pytorch_tanh")
+                          : read_activation(fields, "hidden_act", "silu");
+}
+
+void read_ropes(const JsonFields& fields, ModelConfig& config) {
+  const auto read = [&](const RopeDefaults& defaults) {
+    return read_rope(fields, config.head_dim, config.max_positions, defaults);
+  };
+  switch (config.architecture) {
+    case Architecture::Gemma3:
+      config.rope = read({.theta = 1e6, .layer_type = "full_attention"});
+      config.window_rope = read(
+          {.theta = 1e4, .theta_key = "rope_local_base_freq", .layer_type = "sliding_attention"});
+      return;
+    case Architecture::Phi3:
+      config.rope = read({.original_positions = 4096, .old_longrope_names = true});
+      return;
+    case Architecture::Qwen35:
+      config.rope = read({.partial_rotary_factor = 0.25});
+      return;
+    case Architecture::SmolLm3:
+      config.rope = read({.theta = 2e6});
+      return;
+    default:
+      config.rope = read({});
+  }
 }
 
 std::optional<DType> read_dtype(const JsonFields& fields) {
@@ -155,25 +205,21 @@ ModelConfig parse_config(const Json& json, const std::string& file) {
   ModelConfig config;
   config.architecture = read_architecture(typed);
   config.model_type = *typed.string("model_type");
-  config.hidden = required_size(fields, "hidden_size", kMaxWidth);
-  config.intermediate = required_size(fields, "intermediate_size", kMaxWidth);
-  config.vocab = required_size(fields, "vocab_size", kMaxVocab);
-  config.max_positions = required_size(fields, "max_position_embeddings", kMaxPositions);
+  config.hidden = size_of(fields, config, "hidden_size", kMaxWidth, 2304);
+  config.intermediate = size_of(fields, config, "intermediate_size", kMaxWidth, 9216);
+  config.vocab = size_of(fields, config, "vocab_size", kMaxVocab, 262208);
+  config.max_positions = size_of(fields, config, "max_position_embeddings", kMaxPositions, 131072);
   const bool phi3 = config.architecture == Architecture::Phi3;
   config.rms_norm_eps =
       static_cast<float>(fields.number("rms_norm_eps", 0, 1).value_or(phi3 ? 1e-5 : 1e-6));
   read_heads(fields, config);
   read_switches(fields, config);
   read_layers(fields, config);
-  RopeDefaults defaults;
-  if (config.architecture == Architecture::SmolLm3) defaults.theta = 2e6;
-  if (config.architecture == Architecture::Qwen35) defaults.partial_rotary_factor = 0.25;
-  if (phi3) defaults.original_positions = 4096;
-  defaults.old_longrope_names = phi3;
-  config.rope = read_rope(fields, config.head_dim, config.max_positions, defaults);
+  read_ropes(fields, config);
   const JsonFields& tie = outer.has("tie_word_embeddings") ? outer : fields;
-  config.tied =
-      tie.boolean("tie_word_embeddings").value_or(config.architecture == Architecture::SmolLm3);
+  config.tied = tie.boolean("tie_word_embeddings")
+                    .value_or(config.architecture == Architecture::SmolLm3 ||
+                              config.architecture == Architecture::Gemma3);
   config.dtype = read_dtype(fields.has("dtype") || fields.has("torch_dtype") ? fields : outer);
   add_eos(outer, config.eos);
   if (text) add_eos(*text, config.eos);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "backend/shapes.h"
 #include "base/ids.h"
 #include "base/json.h"
 #include "model/config_rope.h"
@@ -18,7 +19,7 @@
 
 namespace counterbeam {
 
-enum class Architecture { Llama, Mistral, Phi3, Qwen2, Qwen3, Qwen35, SmolLm3 };
+enum class Architecture { Gemma3, Llama, Mistral, Phi3, Qwen2, Qwen3, Qwen35, SmolLm3 };
 
 enum class Mixer { Attention, DeltaNet };  // softmax attention, or gated linear attention
 
@@ -62,9 +63,14 @@ struct ModelConfig {
   bool qk_norm = false;            // RMSNorm on every query and key head
   bool zero_centred_norm = false;  // norms multiply by 1 + w
   bool output_gate = false;        // q_proj gives queries and gates, interleaved per head
+  bool post_norms = false;         // attention's and the MLP's results are normed, then added
+  Activation activation = Activation::Silu;  // of the gate of the MLP
+  float embedding_scale = 1;                 // embeddings are multiplied by it
+  double query_scalar = 0;  // attention divides scores by the root of it; 0: of head_dim
 
   RopeConfig rope;
-  std::vector<LayerConfig> layers;  // [layers]
+  std::optional<RopeConfig> window_rope;  // of the layers with a window, where it is another
+  std::vector<LayerConfig> layers;        // [layers]
   DeltaNetConfig delta;
 
   std::optional<DType> dtype;  // as the file says: F32, BF16 or F16

@@ -39,7 +39,7 @@ int read_window(const JsonFields& fields, const ModelConfig& config) {
   // Phi-3 has a window in all layers as soon as the file names one.
   if (config.architecture == Architecture::Phi3)
     return static_cast<int>(fields.integer("sliding_window", 1, kMaxPositions).value_or(0));
-  if (config.architecture != Architecture::Mistral &&
+  if (config.architecture != Architecture::Mistral && config.architecture != Architecture::Gemma3 &&
       !fields.boolean("use_sliding_window").value_or(false))
     return 0;
   // Absent is transformers' default; null says that there is none.
@@ -76,10 +76,13 @@ std::vector<std::string> default_layer_types(const JsonFields& fields, const Mod
   const int first_sliding =
       static_cast<int>(fields.integer("max_window_layers", 0, 1 << 20).value_or(28));
   const int interval = optional_size(fields, "full_attention_interval", kMaxLayers, 4);
+  const int pattern = optional_size(fields, "sliding_window_pattern", kMaxPositions, 6);
   for (std::size_t i = 0; i < types.size(); ++i) {
     const int layer = static_cast<int>(i);
     if (config.architecture == Architecture::Qwen35 && (layer + 1) % interval != 0)
       types[i] = "linear_attention";
+    if (config.architecture == Architecture::Gemma3 && (layer + 1) % pattern != 0)
+      types[i] = "sliding_attention";
     if (window == 0) continue;
     const bool sliding = has_uniform_layers(config) ||
                          (config.architecture == Architecture::SmolLm3 && !config.layers[i].rope) ||
@@ -116,9 +119,15 @@ int optional_size(const JsonFields& fields, std::string_view key, std::int64_t h
   return static_cast<int>(fields.integer(key, 1, high).value_or(otherwise));
 }
 
+int size_of(const JsonFields& fields, const ModelConfig& config, std::string_view key,
+            std::int64_t high, std::int64_t of_gemma3) {
+  return config.architecture == Architecture::Gemma3 ? optional_size(fields, key, high, of_gemma3)
+                                                     : required_size(fields, key, high);
+}
+
 void read_layers(const JsonFields& fields, ModelConfig& config) {
   config.layers.resize(
-      static_cast<std::size_t>(required_size(fields, "num_hidden_layers", kMaxLayers)));
+      static_cast<std::size_t>(size_of(fields, config, "num_hidden_layers", kMaxLayers, 26)));
   const std::vector<bool> rope = read_rope_layers(fields, config);
   for (std::size_t i = 0; i < rope.size(); ++i) config.layers[i].rope = rope[i];
   const int window = read_window(fields, config);
@@ -164,6 +173,8 @@ std::int64_t ModelConfig::state_bytes_per_sequence(DType conv_dtype) const {
 
 std::string_view name_of(Architecture architecture) {
   switch (architecture) {
+    case Architecture::Gemma3:
+      return "Gemma 3";
     case Architecture::Llama:
       return "Llama";
     case Architecture::Mistral:

@@ -19,6 +19,11 @@ int required_size(const JsonFields& fields, std::string_view key, std::int64_t h
 int optional_size(const JsonFields& fields, std::string_view key, std::int64_t high,
                   std::int64_t otherwise);
 
+// Gemma 3 has a default for every size: published files whose text model is wrapped leave out what
+// is equal to it. An Error for other architectures where the key is absent.
+int size_of(const JsonFields& fields, const ModelConfig& config, std::string_view key,
+            std::int64_t high, std::int64_t of_gemma3);
+
 // Fills in layers and delta. REQUIRES: architecture and model_type are set
 void read_layers(const JsonFields& fields, ModelConfig& config);
 

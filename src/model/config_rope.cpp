@@ -162,6 +162,26 @@ void read_stretch(const JsonFields& config, const JsonFields& rope, int max_posi
   out.scale = yarn_scale(rope, out.factor);
 }
 
+// The settings of the rope, of all layers or of one type of them; an empty object where the file
+// has none.
+JsonFields find_rope(const JsonFields& config, const char* layer_type) {
+  static const Json kNothing = Json::object();
+  const JsonFields nothing(kNothing, config.file(), "rope_parameters.");
+  const char* key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
+  const JsonFields all = config.object(key).value_or(nothing);
+  if (layer_type != nullptr && config.has("rope_parameters")) {
+    for (const char* flat : {"rope_type", "type", "rope_theta", "factor"})
+      if (all.has(flat))
+        all.wrong(flat, "is not supported: full_attention and sliding_attention have a rope each");
+    return all.object(layer_type).value_or(nothing);
+  }
+  for (const char* nested : {"full_attention", "sliding_attention", "linear_attention"})
+    if (all.has(nested))
+      all.wrong(nested, "is not supported: one rope for all layers, or no_rope_layers");
+  const bool scaled = layer_type == nullptr || layer_type == std::string_view("full_attention");
+  return scaled ? all : nothing;
+}
+
 }  // namespace
 
 std::string_view name_of(RopeKind kind) {
@@ -192,30 +212,27 @@ std::vector<float> inverse_frequencies(const RopeConfig& rope) {
 
 RopeConfig read_rope(const JsonFields& config, int head_dim, int max_positions,
                      const RopeDefaults& defaults) {
-  static const Json kNothing = Json::object();
-  const char* key = config.has("rope_parameters") ? "rope_parameters" : "rope_scaling";
-  const JsonFields rope =
-      config.object(key).value_or(JsonFields(kNothing, config.file(), "rope_parameters."));
-  for (const char* nested : {"full_attention", "sliding_attention", "linear_attention"})
-    if (rope.has(nested))
-      rope.wrong(nested, "is not supported: one rope for all layers, or no_rope_layers");
-
-  const auto inner_or_outer = [&](const char* name, double low, double high, double otherwise) {
-    const JsonFields& holder = rope.has(name) ? rope : config;
-    return holder.number(name, low, high).value_or(otherwise);
+  const JsonFields rope = find_rope(config, defaults.layer_type);
+  const auto inner_or_outer = [&](const char* name, const char* outer, double low, double high,
+                                  double otherwise) {
+    const bool inside = rope.has(name);
+    return (inside ? rope : config).number(inside ? name : outer, low, high).value_or(otherwise);
   };
   RopeConfig out;
   out.kind = read_kind(rope, defaults.old_longrope_names);
-  out.theta = inner_or_outer("rope_theta", 1, 1e15, defaults.theta);
-  const double partial =
-      inner_or_outer("partial_rotary_factor", 0, 1, defaults.partial_rotary_factor);
+  out.theta = inner_or_outer("rope_theta", defaults.theta_key, 1, 1e15, defaults.theta);
+  const double partial = inner_or_outer("partial_rotary_factor", "partial_rotary_factor", 0, 1,
+                                        defaults.partial_rotary_factor);
   out.width = static_cast<int>(head_dim * partial);
   if (out.width < 2 || out.width % 2 != 0)
     bad_input(
         "{}: head_dim {} and partial_rotary_factor {} give {} rotary dimensions, which must "
         "be even and at least 2",
         config.file(), head_dim, partial, out.width);
-  read_stretch(config, rope, max_positions, defaults, out);
+  if (defaults.layer_type != nullptr && partial != 1)
+    bad_input("{}: partial_rotary_factor {} is not supported with a rope for each type of layer",
+              config.file(), partial);
+  read_stretch(defaults.layer_type != nullptr ? rope : config, rope, max_positions, defaults, out);
   return out;
 }
 

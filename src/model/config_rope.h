@@ -34,8 +34,12 @@ std::vector<float> inverse_frequencies(const RopeConfig& rope);
 struct RopeDefaults {
   double theta = 10000;
   double partial_rotary_factor = 1;
-  std::optional<double> original_positions;  // max_position_embeddings where it has no own default
-  bool old_longrope_names = false;           // "su" and "yarn" mean longrope, as in old Phi-3 files
+  std::optional<double> original_positions{};  // without one: max_position_embeddings
+  bool old_longrope_names = false;             // "su" and "yarn" mean longrope: old Phi-3 files
+  const char* theta_key = "rope_theta";        // outside rope_parameters
+  // With one, the architecture has a rope for each type of layer: that of
+  // rope_parameters.LAYER_TYPE; in older files rope_scaling is of the full_attention layers alone.
+  const char* layer_type = nullptr;
 };
 
 // Reads rope_parameters (wins), or rope_theta and rope_scaling, of a config.

@@ -34,10 +34,32 @@ std::string layer_name(int layer, const char* rest);  // "layers.3.mlp.up_proj"
 // The columns [first, first + count) of a matrix of activations.
 Matrix columns(const PassOps& ops, Matrix m, int first, int count);
 
-// h += W_down (silu(W_gate x) * W_up x)
+// Causal attention with grouped heads, up to the product that takes its result back to the hidden
+// width (`output`).
+struct Attention {
+  Linear qkv;                              // [(heads + 2 kv_heads) * head_dim, hidden]
+  std::unique_ptr<Vector> q_norm, k_norm;  // [head_dim], or none
+  Linear output;                           // [hidden, heads * head_dim]
+
+  struct Scratch {
+    Matrix qkv;       // [rows, (heads + 2 kv_heads) * head_dim]
+    Matrix q, k, v;   // columns of qkv
+    Matrix attended;  // [rows, heads * head_dim]
+  };
+  static Scratch scratch(PassOps& ops, const ModelConfig& config, int rows);
+  static Attention load(WeightOps& ops, WeightSource& weights, const ModelConfig& config,
+                        int layer);
+  // Stores the keys and values of x and puts what its queries find into scratch.attended. `rope`
+  // null: no position encoding.
+  void attend(PassOps& ops, Matrix x, const Scratch& scratch, const ModelConfig& config, int layer,
+              const Rope* rope, Cache& cache) const;
+};
+
+// W_down (activation(W_gate x) * W_up x)
 struct Mlp {
   Linear gate_up;  // [2 * intermediate, hidden]
   Linear down;     // [hidden, intermediate]
+  Activation activation = Activation::Silu;
 
   struct Scratch {
     Matrix gate_up;  // [rows, 2 * intermediate]
@@ -45,7 +67,8 @@ struct Mlp {
   };
   static Scratch scratch(PassOps& ops, const ModelConfig& config, int rows);
   static Mlp load(WeightOps& ops, WeightSource& weights, const ModelConfig& config, int layer);
-  void add(PassOps& ops, Matrix h, Matrix x, const Scratch& scratch) const;
+  void apply(PassOps& ops, Matrix y, Matrix x, const Scratch& scratch) const;  // y = MLP(x)
+  void add(PassOps& ops, Matrix h, Matrix x, const Scratch& scratch) const;    // h += MLP(x)
 };
 
 // The frequencies of the config in the form of the back end.

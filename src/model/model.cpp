@@ -20,7 +20,7 @@ void Model::load_ends(WeightOps& ops, WeightSource& weights) {
 Matrix Model::embedded(PassOps& ops, const Batch& batch) const {
   ops.begin(batch);
   const Matrix h = ops.matrix(static_cast<int>(batch.ids.size()), config_.hidden);
-  ops.embed(h, *embedding_);
+  ops.embed(h, *embedding_, config_.embedding_scale);
   return h;
 }
 
@@ -36,6 +36,8 @@ Matrix Model::finished(PassOps& ops, Matrix h, std::span<const int> wanted) cons
 std::unique_ptr<Model> load_model(const ModelConfig& config, WeightOps& ops,
                                   WeightSource& weights) {
   switch (config.architecture) {
+    case Architecture::Gemma3:
+      return load_gemma3(config, ops, weights);
     case Architecture::Llama:
     case Architecture::Mistral:
     case Architecture::Phi3:

@@ -12,6 +12,10 @@
 
 namespace counterbeam {
 
+inline NormKind norm_kind(const ModelConfig& config) {
+  return config.zero_centred_norm ? NormKind::ZeroCentred : NormKind::Plain;
+}
+
 class Model {
  public:
   virtual ~Model() = default;
@@ -29,9 +33,7 @@ class Model {
   void load_ends(WeightOps& ops, WeightSource& weights);
   Matrix embedded(PassOps& ops, const Batch& batch) const;  // starts the pass: [rows, hidden]
   Matrix finished(PassOps& ops, Matrix h, std::span<const int> wanted) const;
-  NormKind norm_kind() const {
-    return config_.zero_centred_norm ? NormKind::ZeroCentred : NormKind::Plain;
-  }
+  NormKind norm_kind() const { return counterbeam::norm_kind(config_); }
 
   ModelConfig config_;
 
@@ -41,6 +43,8 @@ class Model {
   std::unique_ptr<Vector> norm_;             // [hidden]
 };
 
+std::unique_ptr<Model> load_gemma3(const ModelConfig& config, WeightOps& ops,
+                                   WeightSource& weights);
 // Llama and its kin: Mistral, Phi-3, SmolLM3, Qwen2, Qwen3.
 std::unique_ptr<Model> load_llama(const ModelConfig& config, WeightOps& ops, WeightSource& weights);
 std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, WeightOps& ops,

@@ -51,5 +51,25 @@ TEST_P(CpuExp, SiluIsZeroFarBelowAndTheIdentityFarAbove) {
   for (std::size_t i = 4; i < gate.size(); ++i) EXPECT_FLOAT_EQ(out[i], gate[i]);
 }
 
+TEST_P(CpuExp, GeluIsWithinItsBound) {
+  std::vector<float> x;
+  for (float value = -9.0f; value < 9.0f; value += 0.00071f) x.push_back(value);
+  for (const float value : {0.0f, -0.0f, 1e-30f, -1e-30f, 100.0f, 1e4f, 1e30f}) x.push_back(value);
+  const std::vector<float> ones(x.size(), 1.0f);
+  std::vector<float> got(x.size());
+  kernels().gelu_mul(got.data(), x.data(), ones.data(), static_cast<int>(x.size()));
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const double wide = x[i], u = std::sqrt(2 / M_PI) * (wide + 0.044715 * wide * wide * wide);
+    const double expected = wide / (1 + std::exp(-2 * u));
+    // A few ulps near zero and above it; below, as much as the exponent 2 u is rounded.
+    const double bound = 5e-7 + (u < 0 ? 4e-7 * std::abs(u) : 0);
+    ASSERT_NEAR(got[i], expected, bound * std::abs(expected) + 1e-38) << x[i];
+  }
+  for (const float value : {-20.0f, -500.0f, -1e30f}) {
+    kernels().gelu_mul(got.data(), &value, ones.data(), 1);
+    EXPECT_NEAR(got[0], 0, 1e-6) << value;
+  }
+}
+
 }  // namespace
 }  // namespace counterbeam

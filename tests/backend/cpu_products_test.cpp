@@ -151,10 +151,15 @@ TEST_P(CpuProducts, GatedProductsEqualTheirParts) {
       begin_rows(*ops, rows);
       const Matrix x = put(*ops, inputs, rows, in), both = ops->matrix(rows, 2 * inner);
       const Matrix out = ops->matrix(rows, inner), expected = ops->matrix(rows, inner);
-      ops->gated_matmul(out, x, *w, b.get(), both);
+      const Matrix gate = both.columns(0, inner, 4), up = both.columns(inner, inner, 4);
+      ops->gated_matmul(out, x, *w, b.get(), Activation::Silu, both);
       ops->matmul(both, x, *w, b.get());
-      ops->silu_mul(expected, both.columns(0, inner, 4), both.columns(inner, inner, 4));
+      ops->silu_mul(expected, gate, up);
       EXPECT_TRUE(same_bits(get(out), get(expected))) << rows << " rows of " << inner;
+      ops->gated_matmul(out, x, *w, b.get(), Activation::GeluTanh, both);
+      ops->matmul(both, x, *w, b.get());
+      ops->gelu_mul(expected, gate, up);
+      EXPECT_TRUE(same_bits(get(out), get(expected))) << rows << " rows of " << inner << ", gelu";
     }
   }
 }
@@ -177,9 +182,14 @@ TEST_P(CpuProducts, PackEveryFloatTypeAndStackParts) {
     batch.ids = {0, 36, 40};
     ops->begin(batch.batch());
     Matrix rows = ops->matrix(3, in);
-    ops->embed(rows, *packed);
+    ops->embed(rows, *packed, 1);
     const float tolerance = dtype == DType::F16 ? 1e-3f : 0;
+    // A scale is rounded as the table is, as transformers does.
+    const Matrix scaled = ops->matrix(3, in);
+    const float root = std::sqrt(1152.0f);
+    ops->embed(scaled, *packed, root);
     for (int i = 0; i < in; ++i) {
+      EXPECT_EQ(row_of(scaled, 1)[i], row_of(rows, 1)[i] * (bf16() ? 34.0f : root));
       EXPECT_NEAR(row_of(rows, 0)[i], first[i], tolerance);
       EXPECT_NEAR(row_of(rows, 1)[i], first[36 * in + i], tolerance);
       EXPECT_NEAR(row_of(rows, 2)[i], second[3 * in + i], tolerance);
@@ -223,6 +233,10 @@ TEST_P(CpuProducts, RowOperationsMatchTheReference) {
       o.gated_norm(out, g, x, *w, 1e-6f);
       results.push_back(get(out));
       o.silu_mul(out, x, g);
+      results.push_back(get(out));
+      o.gelu_mul(out, x, g);
+      results.push_back(get(out));
+      o.add(out, x);
       results.push_back(get(out));
       o.sigmoid_gate(out, x);
       results.push_back(get(out));

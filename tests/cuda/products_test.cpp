@@ -55,7 +55,7 @@ class CudaProducts : public CudaTest {
   std::vector<float> run(const Packed& packed, const DeviceMatrix& x, Finish finish,
                          const std::vector<float>& bias, const std::vector<float>& before = {}) {
     const Matrix rows = x.matrix();
-    const int out = finish == Finish::SiluMul ? packed.weights.out / 2 : packed.weights.out;
+    const int out = cuda::is_gated(finish) ? packed.weights.out / 2 : packed.weights.out;
     const DeviceArray<float> biases(bias);
     const float* b = bias.empty() ? nullptr : biases.data();
     if (finish == Finish::StoreFloat) {
@@ -134,16 +134,21 @@ TEST_F(CudaProducts, GateTheSecondHalfByTheFirst) {
     const auto x = numbers.many(std::size_t(size.rows) * std::size_t(size.in));
     const auto bias = numbers.many(std::size_t(size.out));
     const auto y = plain_product(x, packed->values, size.rows, size.out, size.in, bias);
-    std::vector<float> expected;
+    std::vector<float> expected, gelu;
     const int half = size.out / 2;
     for (int r = 0; r < size.rows; ++r) {
       for (int i = 0; i < half; ++i) {
         const float gate = y[std::size_t(r * size.out + i)];
-        expected.push_back(gate / (1 + std::exp(-gate)) * y[std::size_t(r * size.out + half + i)]);
+        const float up = y[std::size_t(r * size.out + half + i)];
+        const float u = 0.797884561f * (gate + 0.044715f * gate * gate * gate);
+        expected.push_back(gate / (1 + std::exp(-gate)) * up);
+        gelu.push_back(gate / 2 * (1 + std::tanh(u)) * up);
       }
     }
-    expect_near(run(*packed, DeviceMatrix(x, size.rows, size.in), Finish::SiluMul, bias), expected,
-                1.0 / 32, fmt::format("{} x {} x {}", size.rows, size.out, size.in));
+    const std::string what = fmt::format("{} x {} x {}", size.rows, size.out, size.in);
+    const DeviceMatrix rows(x, size.rows, size.in);
+    expect_near(run(*packed, rows, Finish::SiluMul, bias), expected, 1.0 / 32, what);
+    expect_near(run(*packed, rows, Finish::GeluMul, bias), gelu, 1.0 / 32, what + " gelu");
   }
 }
 

@@ -85,13 +85,22 @@ TEST_F(CudaRows, GatesMatchTheReference) {
     const Matrix first = put(*reference, a, shape.rows, shape.width);
     const Matrix second = put(*reference, b, shape.rows, shape.width);
     const Matrix product = reference->matrix(shape.rows, shape.width);
+    const Matrix gelu = reference->matrix(shape.rows, shape.width);
+    const Matrix sum = put(*reference, a, shape.rows, shape.width);
     reference->silu_mul(product, first, second);
+    reference->gelu_mul(gelu, first, second);
+    reference->add(sum, second);
     reference->sigmoid_gate(first, second);
     const DeviceMatrix x(a, shape.rows, shape.width), y(b, shape.rows, shape.width);
     const DeviceMatrix to(shape.rows, shape.width);
     cuda::silu_mul(nullptr, to.matrix(), x.matrix(), y.matrix());
-    cuda::sigmoid_gate(nullptr, x.matrix(), y.matrix());
     expect_near(to.get(), get(product), 1.0 / 100, "silu_mul");
+    cuda::gelu_mul(nullptr, to.matrix(), x.matrix(), y.matrix());
+    expect_near(to.get(), get(gelu), 1.0 / 100, "gelu_mul");
+    const DeviceMatrix sums(a, shape.rows, shape.width);
+    cuda::add(nullptr, sums.matrix(), y.matrix());
+    expect_near(sums.get(), get(sum), 1.0 / 100, "add");
+    cuda::sigmoid_gate(nullptr, x.matrix(), y.matrix());
     expect_near(x.get(), get(first), 1.0 / 100, "sigmoid_gate");
   }
 }
@@ -160,8 +169,11 @@ TEST_F(CudaRows, TokensAreLookedUpInPackedWeights) {
     batch.ids = {149, 0, 64, 63};
     const DeviceTestBatch rows(batch.batch());
     const DeviceMatrix to(4, width);
-    cuda::embed(nullptr, to.matrix(), packed, rows.batch());
-    const auto got = to.get();
+    const DeviceMatrix twice(4, width);
+    cuda::embed(nullptr, to.matrix(), packed, 1, rows.batch());
+    cuda::embed(nullptr, twice.matrix(), packed, 2, rows.batch());
+    const auto got = to.get(), doubled = twice.get();
+    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_EQ(doubled[i], 2 * got[i]);
     for (int r = 0; r < 4; ++r) {
       for (int i = 0; i < width; ++i)
         ASSERT_EQ(got[std::size_t(r * width + i)],

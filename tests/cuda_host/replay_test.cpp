@@ -88,15 +88,19 @@ struct Operation {
 // Every operation of PassOps that a graph may hold. EveryOperationIsInTheTable compares it with
 // ops.h.
 const Operation kOperations[] = {
-    {"embed", [](Device& d) { d.ops->embed(d.m[0], *d.matrix); }},
+    {"embed", [](Device& d) { d.ops->embed(d.m[0], *d.matrix, 1); }},
     {"rms_norm",
      [](Device& d) { d.ops->rms_norm(d.m[0], d.m[1], *d.wide, 1e-6f, NormKind::Plain); }},
     {"matmul", [](Device& d) { d.ops->matmul(d.m[0], d.m[1], *d.matrix, nullptr); }},
     {"matmul_add", [](Device& d) { d.ops->matmul_add(d.m[0], d.m[1], *d.matrix, nullptr); }},
     {"gated_matmul",
-     [](Device& d) { d.ops->gated_matmul(d.m[0], d.m[1], *d.gate_up, nullptr, d.pair); }},
+     [](Device& d) {
+       d.ops->gated_matmul(d.m[0], d.m[1], *d.gate_up, nullptr, Activation::Silu, d.pair);
+     }},
     {"rope", [](Device& d) { d.ops->rope(d.m[0], kHeads, d.rope); }},
     {"silu_mul", [](Device& d) { d.ops->silu_mul(d.m[0], d.m[1], d.m[2]); }},
+    {"gelu_mul", [](Device& d) { d.ops->gelu_mul(d.m[0], d.m[1], d.m[2]); }},
+    {"add", [](Device& d) { d.ops->add(d.m[0], d.m[1]); }},
     {"sigmoid_gate", [](Device& d) { d.ops->sigmoid_gate(d.m[0], d.m[1]); }},
     {"split_heads", [](Device& d) { d.ops->split_heads(d.m[0], d.m[1], d.pair, kHeads); }},
     {"split_and_norm",
@@ -160,7 +164,7 @@ TEST(Replay, EveryOperationIsInTheTable) {
 TEST(Replay, ComputesOverTheNewBatch) {
   const auto step = [](Device& device, std::span<const TokenId> ids) {
     device.begin(ids);
-    device.ops->embed(device.m[1], *device.matrix);
+    device.ops->embed(device.m[1], *device.matrix, 1);
     device.ops->store_kv(*device.kv, 0, device.m[1], device.m[1]);
     device.ops->attention(device.m[2], device.m[1], *device.kv, 0, kHeads, 0.125f, 0);
     device.m[0] = device.ops->matrix(kRows, kWidth);
@@ -178,11 +182,11 @@ TEST(Replay, ComputesOverTheNewBatch) {
 TEST(Replay, AnAbandonedPassIsNotReplayed) {
   Device device, fresh;
   device.begin(kIds);
-  device.ops->embed(device.m[1], *device.matrix);
+  device.ops->embed(device.m[1], *device.matrix, 1);
   EXPECT_THROW(device.ops->matrix(kRows, 1 << 30), Error);
   for (Device* each : {&device, &fresh}) {
     each->begin(kOtherIds);
-    each->ops->embed(each->m[1], *each->matrix);
+    each->ops->embed(each->m[1], *each->matrix, 1);
     each->ops->matmul(each->m[0], each->m[1], *each->matrix, nullptr);
   }
   EXPECT_EQ(device.logits(), fresh.logits());

@@ -26,6 +26,10 @@ float silu(float x) {
   return x * sigmoid(x);
 }
 
+float gelu(float x) {
+  return x * sigmoid(x * (1.59576912f + 0.0713548163f * x * x));
+}
+
 template <typename F>
 void for_each_number(cudaStream_t stream, Matrix out, const F& f) {
   enqueue(stream, [=] {
@@ -52,9 +56,11 @@ std::vector<float> normed(Matrix x, int row, int first, const float* weight, int
 
 }  // namespace
 
-void embed(cudaStream_t stream, Matrix out, const Bf16* table, const DeviceBatch& batch) {
-  for_each_number(stream, out,
-                  [=](int r, int c) { return table[place_of(batch.ids[r], c, out.width)]; });
+void embed(cudaStream_t stream, Matrix out, const Bf16* table, float scale,
+           const DeviceBatch& batch) {
+  for_each_number(stream, out, [=](int r, int c) {
+    return stored(number(table[place_of(batch.ids[r], c, out.width)]) * scale);
+  });
 }
 
 void rms_norm(cudaStream_t stream, Matrix out, Matrix x, const float* weight, int size, float eps,
@@ -86,6 +92,18 @@ void gated_norm(cudaStream_t stream, Matrix out, Matrix x, Matrix gate, const fl
 void silu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up) {
   for_each_number(stream, out, [=](int r, int c) {
     return stored(rounded(silu(number(row_of(gate, r)[c]))) * number(row_of(up, r)[c]));
+  });
+}
+
+void gelu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up) {
+  for_each_number(stream, out, [=](int r, int c) {
+    return stored(rounded(gelu(number(row_of(gate, r)[c]))) * number(row_of(up, r)[c]));
+  });
+}
+
+void add(cudaStream_t stream, Matrix sum, Matrix x) {
+  for_each_number(stream, sum, [=](int r, int c) {
+    return stored(number(row_of(sum, r)[c]) + number(row_of(x, r)[c]));
   });
 }
 
@@ -164,12 +182,13 @@ void product(cudaStream_t stream, const ProductDevice&, const ProductTarget& tar
       }
     });
   }
-  const bool gates = target.finish == Finish::SiluMul, adds = target.finish == Finish::Add;
+  const bool gates = is_gated(target.finish), adds = target.finish == Finish::Add;
+  const auto activate = target.finish == Finish::GeluMul ? gelu : silu;
   const int width = gates ? weights.out / 2 : weights.out;
   const Matrix out{target.data, x.rows, width, target.stride};
   for_each_number(stream, out, [=](int r, int o) {
     const float y = rounded(output(r, o));
-    if (gates) return stored(rounded(silu(y)) * rounded(output(r, width + o)));
+    if (gates) return stored(rounded(activate(y)) * rounded(output(r, width + o)));
     return stored(adds ? number(row_of(out, r)[o]) + y : y);
   });
 }

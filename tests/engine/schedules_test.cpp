@@ -31,6 +31,7 @@ TEST(Schedules, TheGpuToo) {
   if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
   run_schedules(tiny_attention(), 6, 10, {.device = "cuda"});
   run_schedules(tiny_recurrent(), 6, 10, {.device = "cuda"});
+  run_schedules(tiny_windows(), 6, 10, {.device = "cuda"});
 }
 
 class CpuSchedules : public CpuPaths {};
@@ -41,6 +42,7 @@ TEST_P(CpuSchedules, GiveTheSameBits) {
       .precision = GetParam().precision, .threads = 2, .isa = std::string(name_of(GetParam().isa))};
   run_schedules(tiny_attention(), 6, 10, on);
   run_schedules(tiny_recurrent(), 6, 10, on);
+  run_schedules(tiny_windows(), 4, 10, on);
 }
 
 }  // namespace

@@ -41,6 +41,23 @@ inline ModelConfig tiny_recurrent() {
   return config;
 }
 
+// Gemma 3: layers with a window, each type of layer with its own rope, norms after attention and
+// MLP.
+inline ModelConfig tiny_windows() {
+  ModelConfig config = tiny_attention();
+  config.architecture = Architecture::Gemma3;
+  config.model_type = "gemma3_text";
+  config.zero_centred_norm = config.post_norms = true;
+  config.activation = Activation::GeluTanh;
+  config.embedding_scale = 4;
+  config.query_scalar = 5;
+  config.layers.resize(3);
+  config.layers[0].window = config.layers[2].window = 7;
+  config.window_rope = config.rope;
+  config.window_rope->theta = 100;
+  return config;
+}
+
 inline std::unique_ptr<LocalEngine> tiny_engine(const ModelConfig& config,
                                                 LocalOptions options = {}) {
   if (options.isa.empty()) options.isa = "reference";

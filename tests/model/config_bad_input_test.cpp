@@ -107,16 +107,19 @@ TEST(BadConfig, TypeAndSizes) {
           {"no model_type", llama(R"({"model_type": null})"),
            "model_type is missing; the file is not a model's config.json"},
           {"unknown model_type", llama(R"({"model_type": "gpt_neox"})"),
-           "model_type \"gpt_neox\" is not supported (supported: llama, mistral, phi3, qwen2, "
+           "model_type \"gpt_neox\" is not supported (supported: gemma3, gemma3_text, llama, "
+           "mistral, phi3, qwen2, "
            "qwen3, "
            "qwen3_5, qwen3_5_text, smollm3)"},
           {"mixture of experts", llama(R"({"model_type": "qwen3_moe"})"),
-           "model_type \"qwen3_moe\" is not supported (supported: llama, mistral, phi3, qwen2, "
+           "model_type \"qwen3_moe\" is not supported (supported: gemma3, gemma3_text, llama, "
+           "mistral, phi3, qwen2, "
            "qwen3, "
            "qwen3_5, qwen3_5_text, smollm3)"},
           {"model_type is a number", llama(R"({"model_type": 7})"), "model_type 7 is not a string"},
           {"control characters in model_type", llama(R"({"model_type": "\u001b[2J"})"),
-           "model_type \"\\u001b[2J\" is not supported (supported: llama, mistral, phi3, qwen2, "
+           "model_type \"\\u001b[2J\" is not supported (supported: gemma3, gemma3_text, llama, "
+           "mistral, phi3, qwen2, "
            "qwen3, "
            "qwen3_5, qwen3_5_text, smollm3)"},
           {"text_config is a string", llama(R"({"text_config": "x"})"),
@@ -126,7 +129,8 @@ TEST(BadConfig, TypeAndSizes) {
            "text_config.hidden_size 0 is not a whole number from 1 to 1048576"},
           {"unknown text model",
            R"({"model_type": "x_vl", "text_config": {"model_type": "x_text"}})",
-           "text_config.model_type \"x_text\" is not supported (supported: llama, mistral, phi3, "
+           "text_config.model_type \"x_text\" is not supported (supported: gemma3, gemma3_text, "
+           "llama, mistral, phi3, "
            "qwen2, qwen3, qwen3_5, qwen3_5_text, smollm3)"},
           {"no hidden_size", llama(R"({"hidden_size": null})"),
            "hidden_size is missing; the model cannot be run without it"},
@@ -185,7 +189,7 @@ TEST(BadConfig, Switches) {
       "config.json",
       {
           {"activation", llama(R"({"hidden_act": "gelu_x"})"),
-           "hidden_act \"gelu_x\" is not supported (supported: silu)"},
+           "hidden_act \"gelu_x\" is not supported (supported: silu, gelu_pytorch_tanh)"},
           {"activation is a number", llama(R"({"hidden_act": 1})"), "hidden_act 1 is not a string"},
           {"eps 0", llama(R"({"rms_norm_eps": 0})"),
            "rms_norm_eps 0 is not a number above 0 and at most 1"},
@@ -370,6 +374,41 @@ TEST(BadConfig, Rope) {
           {"rotary width 0", llama(R"({"partial_rotary_factor": 0.01})"),
            "head_dim 16 and partial_rotary_factor 0.01 give 0 rotary dimensions, which must be "
            "even and at least 2"},
+      });
+}
+
+TEST(BadConfig, Gemma3) {
+  const auto gemma3 = [](const char* changes) {
+    Json json = parse_json(llama(changes), "base");
+    json["model_type"] = "gemma3_text";
+    return json.dump();
+  };
+  expect_messages(
+      "config.json",
+      {
+          {"capped logits", gemma3(R"({"final_logit_softcapping": 30.0})"),
+           "final_logit_softcapping 30.0 is not supported (supported: null)"},
+          {"capped scores", gemma3(R"({"attn_logit_softcapping": 50.0})"),
+           "attn_logit_softcapping 50.0 is not supported (supported: null)"},
+          {"not causal", gemma3(R"({"use_bidirectional_attention": true})"),
+           "use_bidirectional_attention true is not supported (supported: false)"},
+          {"activation", gemma3(R"({"hidden_activation": "gelu"})"),
+           "hidden_activation \"gelu\" is not supported (supported: silu, gelu_pytorch_tanh)"},
+          {"query scale 0", gemma3(R"({"query_pre_attn_scalar": 0})"),
+           "query_pre_attn_scalar 0 is not a number above 0 and at most 1000000000000000"},
+          {"pattern 0", gemma3(R"({"sliding_window_pattern": 0})"),
+           "sliding_window_pattern 0 is not a whole number from 1 to 1073741824"},
+          {"one rope for all layers", gemma3(R"({"rope_parameters": {"rope_type": "default"}})"),
+           "rope_parameters.rope_type \"default\" is not supported: full_attention and "
+           "sliding_attention have a rope each"},
+          {"unknown rope of a type of layer",
+           gemma3(R"({"rope_parameters": {"full_attention": {"rope_type": "dynamic"}}})"),
+           "rope_parameters.full_attention.rope_type \"dynamic\" is not supported (supported: "
+           "default, linear, llama3, longrope, yarn)"},
+          {"local base", gemma3(R"({"rope_local_base_freq": 0})"),
+           "rope_local_base_freq 0 is not a number above 1 and at most 1000000000000000"},
+          {"part of each head", gemma3(R"({"partial_rotary_factor": 0.5})"),
+           "partial_rotary_factor 0.5 is not supported with a rope for each type of layer"},
       });
 }
 

@@ -103,6 +103,75 @@ TEST(Config, Phi3) {
                          "mlp.gate_up_proj.weight [256, 64]", "mlp.down_proj.weight [64, 128]"));
 }
 
+Json gemma3() {
+  Json json = llama();
+  json["model_type"] = "gemma3_text";
+  return json;
+}
+
+TEST(Config, Gemma3Defaults) {
+  const ModelConfig config = parse_config(gemma3(), "config.json");
+  EXPECT_EQ(config.architecture, Architecture::Gemma3);
+  EXPECT_EQ(name_of(config.architecture), "Gemma 3");
+  EXPECT_TRUE(config.tied && config.qk_norm && config.zero_centred_norm && config.post_norms);
+  EXPECT_FALSE(config.qkv_bias || config.output_bias || config.mlp_bias);
+  EXPECT_EQ(config.head_dim, 256);
+  EXPECT_EQ(config.kv_heads, 4);
+  EXPECT_EQ(config.query_scalar, 256);
+  EXPECT_EQ(config.embedding_scale, 8);
+  EXPECT_EQ(config.activation, Activation::GeluTanh);
+  EXPECT_EQ(config.rope.theta, 1e6);
+  EXPECT_EQ(config.window_rope->theta, 1e4);
+  EXPECT_THAT(windows(config), ElementsAre(4096, 4096, 4096, 4096, 4096, 0, 4096, 4096));
+  EXPECT_TRUE(with(gemma3(), {{"attention_bias", true}}).output_bias);
+}
+
+// As the multimodal checkpoints are published: only what differs from the class's defaults.
+TEST(Config, Gemma3WrappedAndLeftOut) {
+  const Json text = {
+      {"model_type", "gemma3_text"}, {"hidden_size", 2560},
+      {"intermediate_size", 10240},  {"num_hidden_layers", 34},
+      {"sliding_window", 1024},      {"rope_scaling", {{"rope_type", "linear"}, {"factor", 8.0}}}};
+  const ModelConfig config = parse_config({{"model_type", "gemma3"},
+                                           {"text_config", text},
+                                           {"vision_config", Json::object()},
+                                           {"eos_token_id", {1, 106}},
+                                           {"torch_dtype", "bfloat16"}},
+                                          "config.json");
+  EXPECT_EQ(config.architecture, Architecture::Gemma3);
+  EXPECT_EQ(config.vocab, 262208);
+  EXPECT_EQ(config.max_positions, 131072);
+  EXPECT_EQ(config.heads, 8);
+  EXPECT_EQ(config.kv_heads, 4);
+  EXPECT_EQ(config.layers[0].window, 1024);
+  EXPECT_EQ(config.layers[5].window, 0);
+  EXPECT_EQ(config.rope.kind, RopeKind::Linear);
+  EXPECT_EQ(config.rope.factor, 8);
+  EXPECT_EQ(config.window_rope->kind, RopeKind::Default);
+  EXPECT_EQ(parameter_count(config), 3'880'263'168);  // of the published 4B model's text part
+}
+
+TEST(Config, Gemma3LayersAndRopes) {
+  Json json = {{"sliding_window", 9},
+               {"sliding_window_pattern", 3},
+               {"rope_theta", 5e5},
+               {"rope_local_base_freq", 77.0}};
+  const ModelConfig old = with(gemma3(), json);
+  EXPECT_THAT(windows(old), ElementsAre(9, 9, 0, 9, 9, 0, 9, 9));
+  EXPECT_EQ(old.rope.theta, 5e5);
+  EXPECT_EQ(old.window_rope->theta, 77);
+  json["num_hidden_layers"] = 2;
+  json["layer_types"] = {"full_attention", "sliding_attention"};
+  json["rope_parameters"] = {{"full_attention", {{"rope_type", "linear"}, {"factor", 2.0}}},
+                             {"sliding_attention", {{"rope_theta", 500.0}}}};
+  const ModelConfig now = with(gemma3(), json);
+  EXPECT_THAT(windows(now), ElementsAre(0, 9));
+  EXPECT_EQ(now.rope.kind, RopeKind::Linear);
+  EXPECT_EQ(now.rope.theta, 5e5);
+  EXPECT_EQ(now.window_rope->kind, RopeKind::Default);
+  EXPECT_EQ(now.window_rope->theta, 500);
+}
+
 TEST(Config, LayersWithoutRope) {
   const auto rope = [](const ModelConfig& config) {
     std::vector<bool> all;

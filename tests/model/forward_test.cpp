@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <map>
+#include <numbers>
 
 #include "model/runner.h"
 
@@ -37,6 +38,9 @@ double sigmoid(double x) {
 double silu(double x) {
   return x * sigmoid(x);
 }
+double gelu(double x) {
+  return x / 2 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x)));
+}
 
 class Forward {
  public:
@@ -44,13 +48,23 @@ class Forward {
 
   Rows logits(const std::vector<TokenId>& ids) {
     Rows h;
-    for (const TokenId id : ids) h.push_back(row_of("embed_tokens.weight", id, c_.hidden));
+    for (const TokenId id : ids) {
+      h.push_back(row_of("embed_tokens.weight", id, c_.hidden));
+      for (double& x : h.back()) x *= c_.embedding_scale;
+    }
     for (int layer = 0; layer < c_.layer_count(); ++layer) {
       prefix_ = "layers." + std::to_string(layer) + ".";
       const LayerConfig& kind = c_.layers[static_cast<std::size_t>(layer)];
       const Rows x = normed(h, "input_layernorm.weight");
-      add(h, kind.mixer == Mixer::Attention ? attention(x, kind) : delta_net(x));
-      add(h, mlp(normed(h, "post_attention_layernorm.weight")));
+      const Rows mixed = kind.mixer == Mixer::Attention ? attention(x, kind) : delta_net(x);
+      if (c_.post_norms) {
+        add(h, normed(mixed, "post_attention_layernorm.weight"));
+        add(h, normed(mlp(normed(h, "pre_feedforward_layernorm.weight")),
+                      "post_feedforward_layernorm.weight"));
+      } else {
+        add(h, mixed);
+        add(h, mlp(normed(h, "post_attention_layernorm.weight")));
+      }
     }
     prefix_ = "";
     return product(normed(h, "norm.weight"), c_.tied ? "embed_tokens" : "lm_head", c_.vocab, false);
@@ -119,21 +133,26 @@ class Forward {
       up = product(x, "mlp.up_proj", c_.intermediate, c_.mlp_bias);
     }
     for (std::size_t t = 0; t < x.size(); ++t) {
-      for (std::size_t i = 0; i < gate[t].size(); ++i) gate[t][i] = silu(gate[t][i]) * up[t][i];
+      for (std::size_t i = 0; i < gate[t].size(); ++i)
+        gate[t][i] = (c_.activation == Activation::Silu ? silu : gelu)(gate[t][i]) * up[t][i];
     }
     return product(gate, "mlp.down_proj", c_.hidden, c_.mlp_bias);
   }
 
   // One head of a projection, after norm and RoPE.
-  Row head(const Row& row, int at, std::size_t position, const char* norm_name, bool rope) const {
+  Row head(const Row& row, int at, std::size_t position, const char* norm_name,
+           const LayerConfig& kind) const {
+    const RopeConfig settings = kind.window > 0 ? c_.window_rope.value_or(c_.rope) : c_.rope;
     Row x(row.begin() + at, row.begin() + at + c_.head_dim);
     if (c_.qk_norm) x = norm(x, w_[prefix_ + norm_name], c_.zero_centred_norm);
-    const int half = c_.rope.width / 2;
-    for (int j = 0; rope && j < half; ++j) {
-      const double divider = c_.rope.dividers.empty() ? 1 : c_.rope.dividers[std::size_t(j)];
+    const int half = settings.width / 2;
+    for (int j = 0; kind.rope && j < half; ++j) {
+      const double divider = settings.dividers.empty() ? 1 : settings.dividers[std::size_t(j)];
       const double angle = static_cast<double>(position) *
-                           std::pow(c_.rope.theta, -2.0 * j / c_.rope.width) / divider;
-      const double cosine = std::cos(angle) * c_.rope.scale, sine = std::sin(angle) * c_.rope.scale;
+                           std::pow(settings.theta, -2.0 * j / settings.width) / divider /
+                           settings.factor;
+      const double cosine = std::cos(angle) * settings.scale,
+                   sine = std::sin(angle) * settings.scale;
       const double a = x[static_cast<std::size_t>(j)], b = x[static_cast<std::size_t>(j + half)];
       x[static_cast<std::size_t>(j)] = a * cosine - b * sine;
       x[static_cast<std::size_t>(j + half)] = b * cosine + a * sine;
@@ -157,16 +176,16 @@ class Forward {
     for (std::size_t t = 0; t < x.size(); ++t) {
       for (int h = 0; h < c_.heads; ++h) {
         const int kv = h / (c_.heads / c_.kv_heads) * d;
-        const Row query = head(q[t], h * step, t, "self_attn.q_norm.weight", kind.rope);
+        const Row query = head(q[t], h * step, t, "self_attn.q_norm.weight", kind);
         const std::size_t window = static_cast<std::size_t>(kind.window);
         const std::size_t first = window > 0 && t + 1 > window ? t + 1 - window : 0;
         Row weights;
         double total = 0;
         for (std::size_t s = first; s <= t; ++s) {
-          const Row key = head(k[s], kv, s, "self_attn.k_norm.weight", kind.rope);
+          const Row key = head(k[s], kv, s, "self_attn.k_norm.weight", kind);
           double dot = 0;
           for (int i = 0; i < d; ++i) dot += query[std::size_t(i)] * key[std::size_t(i)];
-          weights.push_back(std::exp(dot / std::sqrt(d)));
+          weights.push_back(std::exp(dot / std::sqrt(c_.query_scalar > 0 ? c_.query_scalar : d)));
           total += weights.back();
         }
         for (int i = 0; i < d; ++i) {
@@ -271,6 +290,22 @@ std::map<std::string, ModelConfig> configs() {
   ModelConfig mistral = base_config(Architecture::Mistral);
   for (LayerConfig& layer : mistral.layers) layer.window = 9;
   all["mistral with a window"] = mistral;
+  ModelConfig gemma = base_config(Architecture::Gemma3);
+  gemma.qk_norm = gemma.zero_centred_norm = gemma.post_norms = gemma.tied = true;
+  gemma.activation = Activation::GeluTanh;
+  gemma.embedding_scale = std::sqrt(24.0f);
+  gemma.query_scalar = 17;
+  gemma.layers[0].window = gemma.layers[2].window = 9;
+  gemma.window_rope = gemma.rope;
+  gemma.window_rope->theta = 100;
+  gemma.rope.kind = RopeKind::Linear;
+  gemma.rope.factor = 8;
+  all["gemma 3"] = gemma;
+  gemma.qkv_bias = gemma.output_bias = true;
+  gemma.tied = false;
+  gemma.kv_heads = 4;
+  gemma.head_dim = gemma.rope.width = gemma.window_rope->width = 10;
+  all["gemma 3 with biases and wide heads"] = gemma;
   ModelConfig phi = base_config(Architecture::Phi3);
   phi.fused_tensors = true;
   for (LayerConfig& layer : phi.layers) layer.window = 11;

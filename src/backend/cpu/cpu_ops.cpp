@@ -107,9 +107,13 @@ float* CpuOps::scratch(int worker, std::size_t floats) {
   return scratch_[worker].floats();
 }
 
-void CpuOps::embed(Matrix out, const PackedMatrix& table) {
-  for_rows(out.rows, out.width,
-           [&](int r) { unpack_row(rows_of(out).row(r), cpu(table), batch_.ids[r]); });
+void CpuOps::embed(Matrix out, const PackedMatrix& table, float scale) {
+  if (precision_ == Precision::Bf16) scale = from_bf16(to_bf16(scale));
+  for_rows(out.rows, out.width, [&](int r) {
+    float* to = rows_of(out).row(r);
+    unpack_row(to, cpu(table), batch_.ids[r]);
+    for (int i = 0; scale != 1 && i < out.width; ++i) to[i] *= scale;
+  });
 }
 
 void CpuOps::rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) {
@@ -174,12 +178,13 @@ void CpuOps::matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const 
 // Computes a few panels of the gate and the same panels of the up projection at a time, so that
 // silu(gate) * up finds both in the cache.
 void CpuOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
-                          Matrix for_both) {
+                          Activation activation, Matrix for_both) {
   const int rows = x.rows, panels = out.width / kPanel;
   if (rows < kGatedRows || out.width % kPanel != 0)
-    return PassOps::gated_matmul(out, x, weight, bias, for_both);
+    return PassOps::gated_matmul(out, x, weight, bias, activation, for_both);
   Product product = prepare(rows_of(x), rows, weight);
   product.bias = bias ? values_of(*bias) : nullptr;
+  const auto gate_mul = activation == Activation::Silu ? kernels_.silu_mul : kernels_.gelu_mul;
   const int group = std::clamp(1024 / rows, 1, 4);
   const auto weights_at = [&](int panel) {
     return cpu(weight).panels.data() + std::size_t(panel) * cpu(weight).panel_bytes();
@@ -197,8 +202,7 @@ void CpuOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, cons
     part.next_weights = weights_at(last);
     product_kernels().multiply(part, panels + first, panels + last);
     for (int r = 0; r < rows; ++r)
-      kernels_.silu_mul(rows_of(out).row(r) + first * kPanel, gate + r * width, up + r * width,
-                        width);
+      gate_mul(rows_of(out).row(r) + first * kPanel, gate + r * width, up + r * width, width);
   };
   const double panel_work = 2.0 * rows * product.depth * kPanel;
   const int grain = static_cast<int>(kShareProducts / panel_work) + 1;
@@ -217,6 +221,20 @@ void CpuOps::logits(std::span<float> out, Matrix x, const PackedMatrix& weight) 
 void CpuOps::silu_mul(Matrix out, Matrix gate, Matrix up) {
   for_rows(out.rows, out.width, [&](int r) {
     kernels_.silu_mul(rows_of(out).row(r), rows_of(gate).row(r), rows_of(up).row(r), out.width);
+  });
+}
+
+void CpuOps::gelu_mul(Matrix out, Matrix gate, Matrix up) {
+  for_rows(out.rows, out.width, [&](int r) {
+    kernels_.gelu_mul(rows_of(out).row(r), rows_of(gate).row(r), rows_of(up).row(r), out.width);
+  });
+}
+
+void CpuOps::add(Matrix sum, Matrix x) {
+  for_rows(sum.rows, sum.width, [&](int r) {
+    float* to = rows_of(sum).row(r);
+    const float* more = rows_of(x).row(r);
+    for (int i = 0; i < sum.width; ++i) to[i] += more[i];
   });
 }
 

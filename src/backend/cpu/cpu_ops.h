@@ -39,14 +39,16 @@ class CpuOps : public Ops {
   void begin(const Batch& batch) override;
   Matrix matrix(int rows, int width) override;
 
-  void embed(Matrix out, const PackedMatrix& table) override;
+  void embed(Matrix out, const PackedMatrix& table, float scale) override;
   void rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) override;
   void matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias) override;
   void matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const Vector* bias) override;
+  void add(Matrix sum, Matrix x) override;
   void gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
-                    Matrix scratch) override;
+                    Activation activation, Matrix scratch) override;
   void rope(Matrix x, int heads, const Rope& rope) override;
   void silu_mul(Matrix out, Matrix gate, Matrix up) override;
+  void gelu_mul(Matrix out, Matrix gate, Matrix up) override;
   void sigmoid_gate(Matrix out, Matrix gate) override;
   void split_heads(Matrix first, Matrix second, Matrix x, int heads) override;
 

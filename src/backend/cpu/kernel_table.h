@@ -15,6 +15,7 @@ constexpr Kernels kernel_table() {
   kernels.gated_norm = RowLoops<S>::gated_norm;
   kernels.rope = RowLoops<S>::rope;
   kernels.silu_mul = RowLoops<S>::silu_mul;
+  kernels.gelu_mul = RowLoops<S>::gelu_mul;
   kernels.sigmoid_gate = RowLoops<S>::sigmoid_gate;
   kernels.conv = RowLoops<S>::conv;
   kernels.attention_f32 = AttentionLoops<S, F32Weights<S>>::run;

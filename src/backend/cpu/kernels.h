@@ -157,6 +157,7 @@ struct Kernels {
   // Rotates the pairs (x[j], x[half + j]) by cosines [half] and sines [half].
   void (*rope)(float* x, const float* cosines, const float* sines, int half);
   void (*silu_mul)(float* out, const float* gate, const float* up, int width);
+  void (*gelu_mul)(float* out, const float* gate, const float* up, int width);
   void (*sigmoid_gate)(float* out, const float* gate, int width);
   void (*conv)(const ConvStrip& strip);
 

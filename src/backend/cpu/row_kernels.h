@@ -88,6 +88,13 @@ struct RowLoops {
     });
   }
 
+  static void gelu_mul(float* out, const float* gate, const float* up, int width) {
+    for_vectors<S>(width, [&](int i, int lanes) {
+      const F gated = gelu_of<S>(load_lanes<S>(gate + i, lanes));
+      store_lanes<S>(out + i, lanes, S::mul(gated, load_lanes<S>(up + i, lanes)));
+    });
+  }
+
   static void sigmoid_gate(float* out, const float* gate, int width) {
     for_vectors<S>(width, [&](int i, int lanes) {
       const F share = sigmoid_of<S>(load_lanes<S>(gate + i, lanes));

@@ -37,4 +37,12 @@ inline typename S::F silu_of(typename S::F x) {
   return S::mul(x, sigmoid_of<S>(x));
 }
 
+// x / 2 * (1 + tanh(u)) with u = sqrt(2 / pi) (x + 0.044715 x^3), as x * sigmoid(2 u): nothing is
+// lost where tanh(u) is near -1.
+template <typename S>
+inline typename S::F gelu_of(typename S::F x) {
+  const auto slope = S::fma(S::mul(x, x), S::set1(0.0713548163f), S::set1(1.59576912f));
+  return S::mul(x, sigmoid_of<S>(S::mul(x, slope)));
+}
+
 }  // namespace counterbeam

@@ -98,9 +98,10 @@ Matrix CudaOps::padded(Matrix m) const {
   return m;
 }
 
-void CudaOps::embed(Matrix out, const PackedMatrix& table) {
+void CudaOps::embed(Matrix out, const PackedMatrix& table, float scale) {
+  const float in_bf16 = from_bf16(to_bf16(scale));
   steps_.enqueue([&](cudaStream_t stream) {
-    cuda::embed(stream, padded(out), weights_of(table).blocks, batch_);
+    cuda::embed(stream, padded(out), weights_of(table).blocks, in_bf16, batch_);
   });
 }
 
@@ -129,14 +130,25 @@ void CudaOps::matmul_add(Matrix sum, Matrix x, const PackedMatrix& weight, const
 }
 
 void CudaOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
-                           Matrix scratch) {
-  if (out.width % kBlock != 0) return PassOps::gated_matmul(out, x, weight, bias, scratch);
-  product_into({Finish::SiluMul, out.data, out.stride, values_of(bias)}, x, weight);
+                           Activation activation, Matrix scratch) {
+  if (out.width % kBlock != 0)
+    return PassOps::gated_matmul(out, x, weight, bias, activation, scratch);
+  const Finish finish = activation == Activation::Silu ? Finish::SiluMul : Finish::GeluMul;
+  product_into({finish, out.data, out.stride, values_of(bias)}, x, weight);
+}
+
+void CudaOps::add(Matrix sum, Matrix x) {
+  steps_.enqueue([&](cudaStream_t stream) { cuda::add(stream, padded(sum), padded(x)); });
 }
 
 void CudaOps::silu_mul(Matrix out, Matrix gate, Matrix up) {
   steps_.enqueue(
       [&](cudaStream_t stream) { cuda::silu_mul(stream, padded(out), padded(gate), padded(up)); });
+}
+
+void CudaOps::gelu_mul(Matrix out, Matrix gate, Matrix up) {
+  steps_.enqueue(
+      [&](cudaStream_t stream) { cuda::gelu_mul(stream, padded(out), padded(gate), padded(up)); });
 }
 
 void CudaOps::sigmoid_gate(Matrix out, Matrix gate) {

@@ -86,10 +86,13 @@ struct StateView {
 };
 
 // rows.cu, norms.cu
-void embed(cudaStream_t stream, Matrix out, const Bf16* table_blocks, const DeviceBatch& batch);
+void embed(cudaStream_t stream, Matrix out, const Bf16* table_blocks, float scale,
+           const DeviceBatch& batch);
 void rms_norm(cudaStream_t stream, Matrix out, Matrix x, const float* weight, int size, float eps,
               bool zero_centred);
 void silu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up);
+void gelu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up);
+void add(cudaStream_t stream, Matrix sum, Matrix x);
 void sigmoid_gate(cudaStream_t stream, Matrix out, Matrix gate);
 void split_heads(cudaStream_t stream, Matrix first, Matrix second, Matrix x, int heads);
 // split_heads of q_gate into q and gate, rms_norm of the heads of q and, in place, of k.

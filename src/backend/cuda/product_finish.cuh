@@ -1,12 +1,21 @@
 // The epilogue of a GEMM tile: bias, gate, residual, and stores to memory.
 #pragma once
 
+#include "backend/cuda/gelu.cuh"
 #include "backend/cuda/product_tile.cuh"
 
 namespace counterbeam::cuda {
 
 __device__ __forceinline__ float silu(float x) {
   return x / (1.0f + __expf(-x));
+}
+template <Finish kFinish>
+__device__ __forceinline__ float gated(float x) {
+  if constexpr (kFinish == Finish::GeluMul) {
+    return gelu_tanh(x);
+  } else {
+    return silu(x);
+  }
 }
 __device__ __forceinline__ std::uint32_t pair(float low, float high) {
   __nv_bfloat162 both = __floats2bfloat162_rn(low, high);
@@ -60,8 +69,8 @@ __device__ __forceinline__ void add_bias(const ProductParameters& p, float (&sum
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const int in_block = 16 * warp + 8 * h + lane / 4;
-      const int at = (kFinish == Finish::SiluMul ? block / 2 : block) * kBlock + in_block;
-      const int offset = kFinish == Finish::SiluMul ? block % 2 * p.outs : 0;
+      const int at = (kIsGated<kFinish> ? block / 2 : block) * kBlock + in_block;
+      const int offset = kIsGated<kFinish> ? block % 2 * p.outs : 0;
       const float bias = at < p.outs ? p.bias[at + offset] : 0.0f;
 #pragma unroll
       for (int i = 0; i < N / 2; ++i) {
@@ -75,11 +84,11 @@ __device__ __forceinline__ void add_bias(const ProductParameters& p, float (&sum
 template <Finish kFinish>
 __device__ __forceinline__ void store_eight(const Bf16* from, Bf16* to, int count, bool aligned) {
   Eight eight = *reinterpret_cast<const Eight*>(from);
-  if constexpr (kFinish == Finish::SiluMul) {
+  if constexpr (kIsGated<kFinish>) {
     const Eight up = *reinterpret_cast<const Eight*>(from + kBlock);
 #pragma unroll
     for (int e = 0; e < 8; ++e) {
-      const Bf16 gate = __float2bfloat16(silu(__bfloat162float(eight.value[e])));
+      const Bf16 gate = __float2bfloat16(gated<kFinish>(__bfloat162float(eight.value[e])));
       eight.value[e] = __float2bfloat16(__bfloat162float(gate) * __bfloat162float(up.value[e]));
     }
   }
@@ -114,7 +123,7 @@ __device__ void finish_rows(const ProductParameters& p, float (&sum)[B][N / 2], 
     if (p.bias != nullptr) add_bias<N, B, kFinish>(p, sum, tile);
     constexpr int kStride = ProductTile<N, B>::kFinishStride;
     constexpr int kChunk = ProductTile<N, B>::kFinishRows;
-    constexpr int kOuts = (kFinish == Finish::SiluMul ? B : 2 * B) * kBlock;
+    constexpr int kOuts = (kIsGated<kFinish> ? B : 2 * B) * kBlock;
     const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32;
     Bf16* out = static_cast<Bf16*>(p.out);
     const bool aligned = p.out_stride % 8 == 0 && reinterpret_cast<std::uintptr_t>(out) % 16 == 0;
@@ -137,8 +146,7 @@ __device__ void finish_rows(const ProductParameters& p, float (&sum)[B][N / 2], 
         const int in_tile = i % kPieces * 8, at = tile * kOuts + in_tile;
         const int row = first_row + chunk + i / kPieces;
         if (row >= p.rows || at >= p.outs) continue;
-        const int place =
-            kFinish == Finish::SiluMul ? in_tile + in_tile / kBlock * kBlock : in_tile;
+        const int place = kIsGated<kFinish> ? in_tile + in_tile / kBlock * kBlock : in_tile;
         store_eight<kFinish>(turned + i / kPieces * kStride + place,
                              out + std::size_t(row) * p.out_stride + at, p.outs - at, aligned);
       }

@@ -32,7 +32,7 @@ struct ProductWork {
 struct ProductParameters {
   const Bf16* weights;
   int weight_blocks;  // of outputs
-  int second_part;    // SiluMul: first block of the second half of the outputs; else 0
+  int second_part;    // gated: first block of the second half of the outputs; else 0
   ProductWork work;
   int rows, outs;  // that are written
   void* out;

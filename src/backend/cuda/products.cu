@@ -150,6 +150,7 @@ void allow_shared_memory() {
   allow(product_kernel<Tile::kRows, Tile::kWidth, Finish::Store>);
   allow(product_kernel<Tile::kRows, Tile::kWidth, Finish::Add>);
   allow(product_kernel<Tile::kRows, Tile::kWidth, Finish::SiluMul>);
+  allow(product_kernel<Tile::kRows, Tile::kWidth, Finish::GeluMul>);
   allow(product_kernel<Tile::kRows, Tile::kWidth, Finish::StoreFloat>);
   clusters_at_once<Tile>(1);  // queried now, since it must not be while a graph is captured
 }
@@ -176,7 +177,7 @@ void prepare_products() {
 
 void product(cudaStream_t stream, const ProductDevice& device, const ProductTarget& target,
              Matrix x, const Weights& weights) {
-  const bool pairs = target.finish == Finish::SiluMul;
+  const bool pairs = is_gated(target.finish);
   ProductParameters p{};
   p.weights = weights.blocks;
   p.weight_blocks = blocks_of(weights.out);
@@ -198,6 +199,8 @@ void product(cudaStream_t stream, const ProductDevice& device, const ProductTarg
         return run<Tile, Finish::Add>(stream, p, x);
       case Finish::SiluMul:
         return run<Tile, Finish::SiluMul>(stream, p, x);
+      case Finish::GeluMul:
+        return run<Tile, Finish::GeluMul>(stream, p, x);
       case Finish::StoreFloat:
         return run<Tile, Finish::StoreFloat>(stream, p, x);
     }

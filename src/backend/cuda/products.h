@@ -39,8 +39,15 @@ enum class Finish {
   Store,      // out = y + bias, bf16
   Add,        // out += y + bias, each rounded to bf16
   SiluMul,    // out[i] = silu(y[i]) * y[out / 2 + i]; REQUIRES out / 2 to be a multiple of 64
+  GeluMul,    // the same with gelu (tanh) for silu
   StoreFloat  // out = y, float32
 };
+
+constexpr bool is_gated(Finish finish) {
+  return finish == Finish::SiluMul || finish == Finish::GeluMul;
+}
+template <Finish kFinish>
+inline constexpr bool kIsGated = is_gated(kFinish);  // for device code
 
 struct ProductTarget {
   Finish finish = Finish::Store;

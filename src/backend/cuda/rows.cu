@@ -1,6 +1,7 @@
 // Elementwise operations on rows: gates, embedding lookups, splitting.
 #include <cstdint>
 
+#include "backend/cuda/gelu.cuh"
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/launch.h"
 #include "backend/cuda/row_octets.cuh"
@@ -38,6 +39,12 @@ struct SiluTimes {
     return rounded(gate * sigmoid(gate)) * up;
   }
 };
+struct GeluTimes {
+  __device__ float operator()(float gate, float up) const { return rounded(gelu_tanh(gate)) * up; }
+};
+struct Plus {
+  __device__ float operator()(float a, float b) const { return a + b; }
+};
 struct TimesSigmoid {
   __device__ float operator()(float x, float gate) const { return x * rounded(sigmoid(gate)); }
 };
@@ -52,12 +59,15 @@ __global__ void split_kernel(Matrix first, Matrix second, Matrix x, int head_dim
   }
 }
 
-__global__ void embed_kernel(Matrix out, const Bf16* blocks, int in_blocks, const int* ids) {
+__global__ void embed_kernel(Matrix out, const Bf16* blocks, int in_blocks, float scale,
+                             const int* ids) {
   let_successor_start();
   wait_for_predecessor();
   const int id = ids[blockIdx.x];
   for (int at = threadIdx.x * 8; at < out.width; at += kThreads * 8) {
-    const Octet octet = load_octet(blocks + place_of(id, at, in_blocks), 8, true);
+    Octet octet = load_octet(blocks + place_of(id, at, in_blocks), 8, true);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) octet.at[i] *= scale;
     store_octet(row_of(out, blockIdx.x) + at, octet, out.width - at, out.width % 8 == 0);
   }
 }
@@ -71,14 +81,24 @@ __global__ void gather_kernel(Matrix out, Matrix x, const int* rows) {
 
 }  // namespace
 
-void embed(cudaStream_t stream, Matrix out, const Bf16* table_blocks, const DeviceBatch& batch) {
+void embed(cudaStream_t stream, Matrix out, const Bf16* table_blocks, float scale,
+           const DeviceBatch& batch) {
   launch(stream, "embed", embed_kernel, out.rows, kThreads, 0, out, table_blocks,
-         blocks_of(out.width), batch.ids);
+         blocks_of(out.width), scale, batch.ids);
 }
 
 void silu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up) {
   launch(stream, "silu_mul", pairs_kernel<SiluTimes>, eights_of(out), kThreads, 0, out, gate, up,
          SiluTimes{});
+}
+
+void gelu_mul(cudaStream_t stream, Matrix out, Matrix gate, Matrix up) {
+  launch(stream, "gelu_mul", pairs_kernel<GeluTimes>, eights_of(out), kThreads, 0, out, gate, up,
+         GeluTimes{});
+}
+
+void add(cudaStream_t stream, Matrix sum, Matrix x) {
+  launch(stream, "add", pairs_kernel<Plus>, eights_of(sum), kThreads, 0, sum, sum, x, Plus{});
 }
 
 void sigmoid_gate(cudaStream_t stream, Matrix out, Matrix gate) {
