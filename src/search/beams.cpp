@@ -9,10 +9,13 @@ namespace counterbeam {
 namespace {
 
 Sampling sampling_of(const Settings& settings) {
-  return {.temperature = static_cast<float>(settings.temperature),
-          .top_p = static_cast<float>(settings.top_p),
-          .top_k = settings.top_k,
-          .min_p = static_cast<float>(settings.min_p)};
+  Sampling sampling;
+  auto& [temperature, top_p, top_k, min_p] = sampling;  // a new option must be set here
+  temperature = static_cast<float>(settings.temperature);
+  top_p = static_cast<float>(settings.top_p);
+  top_k = settings.top_k;
+  min_p = static_cast<float>(settings.min_p);
+  return sampling;
 }
 
 void append(std::vector<float>& all, double& sum, const std::vector<float>& fresh) {

@@ -83,7 +83,7 @@ class EveryDraw {
     }
     ops.begin(batch.batch());
     const Matrix x = ops.matrix(kRows, kWidth);
-    ops.embed(x, *table);
+    ops.embed(x, *table, 1.0f);
     std::vector<float> made(std::size_t(kRows) * std::size_t(vocab_));
     ops.logits(made, x, *head);
     for (int r = 0; r < kRows; ++r) {
