@@ -115,6 +115,11 @@ const std::vector<Case>& cases() {
       {"llama", true, [](Folder&) {}},
       {"mistral", true, [](Folder& f) { f.config = config_of("mistral"); }},
       {"phi3", true, [](Folder& f) { f.config = config_of("phi3"); }},
+      {"gemma3", true,
+       [](Folder& f) {
+         f.config = config_of("gemma3_text");
+         f.config["hidden_activation"] = "gelu_pytorch_tanh";
+       }},
       {"qwen2", true, [](Folder& f) { f.config = config_of("qwen2"); }},
       {"qwen3", true, [](Folder& f) { f.config = config_of("qwen3"); }},
       {"qwen3_5", true, [](Folder& f) { f.config = config_of("qwen3_5_text"); }},
