@@ -1,5 +1,7 @@
 #include "cli/loading.h"
 
+#include "base/output.h"
+
 namespace counterbeam::cli {
 
 LoadOptions load_options(const Globals& globals) {
@@ -11,7 +13,13 @@ LoadOptions load_options(const Globals& globals) {
 }
 
 LoadedModel load_model(const Globals& globals) {
-  return LoadedModel::load(globals.model, load_options(globals));
+  LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
+  if (model.ships() && !globals.quiet && !globals.json)
+    print_message(
+        "[{} is a toy of 5 M parameters that ships with Counterbeam and knows little but small "
+        "arithmetic; --model takes your own]\n",
+        model.name());
+  return model;
 }
 
 }  // namespace counterbeam::cli

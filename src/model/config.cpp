@@ -12,7 +12,7 @@
 namespace counterbeam {
 namespace {
 
-// A config is small; the bound keeps a hostile file from growing in memory.
+// Real configs are far smaller; the limit bounds the memory for a hostile file.
 constexpr std::size_t kMaxConfigBytes = 1 << 20;
 
 struct KnownType {
@@ -41,7 +41,7 @@ Architecture read_architecture(const JsonFields& fields) {
 void read_heads(const JsonFields& fields, ModelConfig& config) {
   const bool gemma3 = config.architecture == Architecture::Gemma3;
   config.heads = size_of(fields, config, "num_attention_heads", 1 << 16, 8);
-  // Models older than grouped heads leave the key out.
+  // Absent in models without grouped-query attention.
   config.kv_heads =
       optional_size(fields, "num_key_value_heads", 1 << 16, gemma3 ? 4 : config.heads);
   if (config.heads % config.kv_heads != 0)
@@ -195,7 +195,7 @@ Json read_small_json(const std::filesystem::path& path) {
 ModelConfig parse_config(const Json& json, const std::string& file) {
   if (!json.is_object()) bad_input("{}: is not a JSON object", file);
   const JsonFields outer(json, file);
-  // Text models may be wrapped in a multimodal config; the text part then says it all.
+  // A text model may be wrapped in a multimodal config; its text part is then complete.
   const std::optional<JsonFields> text = outer.object("text_config");
   const JsonFields& fields = text ? *text : outer;
   const JsonFields& typed = fields.has("model_type") ? fields : outer;

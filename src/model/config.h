@@ -1,7 +1,7 @@
-// What a model is: the sizes and switches that its forward pass needs, read from config.json or
-// taken from the table of known shapes. A ModelConfig that was read is consistent: sizes are
-// positive and bounded so that products of them fit int64, query heads divide by key heads, the
-// rotary width is even, and there is one LayerConfig for every layer.
+// The sizes and options of a model that its forward pass needs, read from config.json or taken from
+// the table of known shapes. Invariants of a ModelConfig that was read: sizes are positive and
+// bounded so that their products fit int64, the number of query heads is a multiple of the key
+// heads, the rotary width is even, and there is one LayerConfig per layer.
 #pragma once
 
 #include <cstdint>
@@ -25,11 +25,11 @@ enum class Mixer { Attention, DeltaNet };  // softmax attention, or gated linear
 
 struct LayerConfig {
   Mixer mixer = Mixer::Attention;
-  int window = 0;    // attention sees this many positions back, itself included; 0: all
+  int window = 0;    // sliding window: positions attended to, the own one included; 0 for all
   bool rope = true;  // false: no position encoding in this layer
 };
 
-// Gated DeltaNet (Qwen3.5); all zero where no layer has it.
+// Gated DeltaNet (Qwen3.5); all zero if no layer has it.
 struct DeltaNetConfig {
   int key_heads = 0;
   int value_heads = 0;  // a multiple of key_heads
@@ -62,7 +62,7 @@ struct ModelConfig {
   bool fused_tensors = false;      // q, k and v are one tensor on disk, and so are gate and up
   bool qk_norm = false;            // RMSNorm on every query and key head
   bool zero_centred_norm = false;  // norms multiply by 1 + w
-  bool output_gate = false;        // q_proj gives queries and gates, interleaved per head
+  bool output_gate = false;        // q_proj computes queries and gates, interleaved per head
   bool post_norms = false;         // attention's and the MLP's results are normed, then added
   Activation activation = Activation::Silu;  // of the gate of the MLP
   float embedding_scale = 1;                 // embeddings are multiplied by it
@@ -73,26 +73,26 @@ struct ModelConfig {
   std::vector<LayerConfig> layers;        // [layers]
   DeltaNetConfig delta;
 
-  std::optional<DType> dtype;  // as the file says: F32, BF16 or F16
-  std::vector<TokenId> eos;    // as the file says; eos_ids() has the whole set
+  std::optional<DType> dtype;  // as in the file: F32, BF16 or F16
+  std::vector<TokenId> eos;    // as in the file; eos_ids() returns the complete set
 
   int layer_count() const { return static_cast<int>(layers.size()); }
   int attention_layers() const;
   int delta_layers() const { return layer_count() - attention_layers(); }
 
   std::int64_t kv_bytes_per_token(DType dtype) const;
-  // Recurrent states (float32) and the kept inputs of the convolutions (dtype).
+  // Recurrent states (float32) and the stored inputs of the convolutions (dtype).
   std::int64_t state_bytes_per_sequence(DType dtype) const;
 };
 
 // Reads FOLDER/config.json.
 ModelConfig read_config(const std::filesystem::path& folder);
 
-// The same from JSON that was parsed already; `file` opens the messages.
+// The same from parsed JSON. Messages start with `file`.
 ModelConfig parse_config(const Json& json, const std::string& file);
 
-// Where generation stops: the union of generation_config.json (which may be absent), config.json
-// and the tokenizer's own end token. Ascending, each once.
+// The end-of-sequence tokens: the union of generation_config.json (which may be absent),
+// config.json and the tokenizer's own end token, sorted and without duplicates.
 std::vector<TokenId> eos_ids(const std::filesystem::path& folder, const ModelConfig& config,
                              std::optional<TokenId> tokenizer_eos);
 

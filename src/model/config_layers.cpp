@@ -32,7 +32,7 @@ bool has_uniform_layers(const ModelConfig& config) {
          config.architecture == Architecture::Mistral || config.architecture == Architecture::Phi3;
 }
 
-// The window of sliding layers; 0 where the model has none.
+// The window of sliding-window layers; 0 if the model has none.
 int read_window(const JsonFields& fields, const ModelConfig& config) {
   if (config.architecture == Architecture::Llama || config.architecture == Architecture::Qwen35)
     return 0;
@@ -42,13 +42,13 @@ int read_window(const JsonFields& fields, const ModelConfig& config) {
   if (config.architecture != Architecture::Mistral && config.architecture != Architecture::Gemma3 &&
       !fields.boolean("use_sliding_window").value_or(false))
     return 0;
-  // Absent is transformers' default; null says that there is none.
+  // An absent key means transformers' default; null means no window.
   if (!fields.mentions("sliding_window"))
     return config.architecture == Architecture::SmolLm3 ? 0 : 4096;
   return static_cast<int>(fields.integer("sliding_window", 1, kMaxPositions).value_or(0));
 }
 
-// Whether layer i encodes positions; all do, but for SmolLM3's.
+// Whether layer i uses RoPE; false only for some layers of SmolLM3.
 std::vector<bool> read_rope_layers(const JsonFields& fields, const ModelConfig& config) {
   std::vector<bool> rope(config.layers.size(), true);
   if (config.architecture != Architecture::SmolLm3) return rope;
@@ -68,8 +68,8 @@ std::vector<bool> read_rope_layers(const JsonFields& fields, const ModelConfig& 
   return rope;
 }
 
-// "full_attention", "sliding_attention" or "linear_attention" for every layer, where the file does
-// not say.
+// The default of layer_types: "full_attention", "sliding_attention" or "linear_attention" for every
+// layer.
 std::vector<std::string> default_layer_types(const JsonFields& fields, const ModelConfig& config,
                                              int window) {
   std::vector<std::string> types(config.layers.size(), "full_attention");

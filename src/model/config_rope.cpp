@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kHuge = 1e15;
 
-// float32 throughout, as transformers computes them.
+// In float32, as in transformers.
 std::vector<float> plain_frequencies(const RopeConfig& rope) {
   std::vector<float> frequencies(static_cast<std::size_t>(rope.width / 2));
   for (std::size_t j = 0; j < frequencies.size(); ++j) {
@@ -40,7 +40,7 @@ void stretch_llama3(const RopeConfig& rope, std::vector<float>& frequencies) {
 }
 
 void stretch_yarn(const RopeConfig& rope, std::vector<float>& frequencies) {
-  // The dimension whose wave turns `rotations` times in the original context.
+  // The dimension that makes `rotations` full turns over the original context.
   const auto dimension = [&](double rotations) {
     return rope.width * std::log(rope.original_positions / (rotations * 2 * std::numbers::pi)) /
            (2 * std::log(rope.theta));
@@ -87,7 +87,7 @@ double yarn_scale(const JsonFields& rope, double factor) {
 RopeKind read_kind(const JsonFields& rope, bool old_longrope_names) {
   const char* key = rope.has("rope_type") ? "rope_type" : "type";
   const std::string type = rope.string(key).value_or("default");
-  // "mrope" with equal position rows, as text has them, is the default.
+  // For text, whose position rows are equal, "mrope" is the default RoPE.
   if (type == "default" || type == "mrope") return RopeKind::Default;
   if (type == "linear") return RopeKind::Linear;
   if (type == "llama3") return RopeKind::Llama3;
@@ -137,7 +137,7 @@ void read_stretch(const JsonFields& config, const JsonFields& rope, int max_posi
     out.factor = required(rope, "factor");
     return;
   }
-  // A value outside rope_parameters wins here, as in transformers.
+  // As in transformers, a value outside of rope_parameters takes precedence here.
   const bool outside =
       config.has("original_max_position_embeddings") || defaults.original_positions.has_value();
   // A context of one token has no logarithm to divide by.

@@ -1,5 +1,5 @@
-// Rotary position encoding: the settings, and the frequencies they give. Same formulas and the same
-// float32 steps as transformers.
+// Rotary position embedding (RoPE): its settings and frequencies, computed with the formulas and in
+// the float32 steps of transformers.
 #pragma once
 
 #include <optional>
@@ -16,15 +16,15 @@ std::string_view name_of(RopeKind kind);  // as config.json spells it
 
 struct RopeConfig {
   RopeKind kind = RopeKind::Default;
-  int width = 0;  // rotated dimensions of a head, even; the rest pass through
+  int width = 0;  // rotated dimensions of a head, even; the rest are unchanged
   double theta = 10000;
-  double factor = 1;              // linear, llama3, yarn: how far the context is stretched
+  double factor = 1;              // linear, llama3, yarn: factor of the context extension
   double original_positions = 0;  // llama3, longrope, yarn: the context before stretching
   double low_freq_factor = 1, high_freq_factor = 4;  // llama3
   double beta_fast = 32, beta_slow = 1;              // yarn
-  bool truncate = true;                              // yarn: whole numbers as ramp borders
-  std::vector<double> dividers;                      // longrope: of every frequency, [width / 2]
-  double scale = 1;                                  // cosines and sines are multiplied by it
+  bool truncate = true;          // yarn: round the ramp's boundaries to integers
+  std::vector<double> dividers;  // longrope: of every frequency, [width / 2]
+  double scale = 1;              // factor of cosines and sines
 };
 
 // [width / 2]: the angle of pair j at position p is p * frequency[j].
@@ -42,7 +42,7 @@ struct RopeDefaults {
   const char* layer_type = nullptr;
 };
 
-// Reads rope_parameters (wins), or rope_theta and rope_scaling, of a config.
+// Reads rope_parameters or, if absent, rope_theta and rope_scaling of a config.
 //
 // Of the two lists of longrope, the long one is taken wherever max_position_embeddings is above the
 // original context, whatever the length of a sequence, as vLLM does. transformers changes lists

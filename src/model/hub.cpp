@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Empty counts as unset, as in huggingface_hub. "~/" is expanded.
+// As in huggingface_hub, an empty variable counts as unset and "~/" is expanded.
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   std::string path = value ? value : "";
@@ -32,7 +32,7 @@ bool is_part(std::string_view part) {
          });
 }
 
-// ORG/NAME, with nothing in it that could leave the cache folder.
+// Whether the name is ORG/NAME and cannot refer to anything outside of the cache folder.
 bool is_model_id(const std::string& name) {
   const std::size_t slash = name.find('/');
   return slash != name.npos && is_part(name.substr(0, slash)) && is_part(name.substr(slash + 1));
@@ -57,7 +57,7 @@ std::vector<fs::path> subfolders(const fs::path& folder) {
   return found;
 }
 
-// The snapshot that refs/main names; where there is no such file, the only snapshot.
+// The snapshot that refs/main names or, without that file, the only snapshot.
 fs::path snapshot_of(const fs::path& repository, const std::string& name) {
   std::error_code error;
   const fs::path reference = repository / "refs" / "main";

@@ -1,5 +1,5 @@
 // Finds a model on this machine: a folder, or ORG/NAME in the local Hugging Face cache. Nothing is
-// ever downloaded; the error for an absent model says which command does.
+// downloaded; the error for an absent model gives the command that downloads it.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@
 
 namespace counterbeam {
 
-// The cache folders, from the environment: HF_HUB_CACHE, else HF_HOME/hub, else
-// XDG_CACHE_HOME/huggingface/hub, else ~/.cache/huggingface/hub.
+// The cache folder, from the environment: HF_HUB_CACHE, HF_HOME/hub, XDG_CACHE_HOME/huggingface/hub
+// or ~/.cache/huggingface/hub, whichever is set first.
 std::filesystem::path hub_cache();
 
 // The folder of a model: a folder of that name, else the model of that name that ships with the
@@ -28,8 +28,8 @@ bool is_shipped_model(const std::filesystem::path& folder);
 // Throws an Error with a remedy if the folder has no config.json.
 void check_model_folder(const std::filesystem::path& folder);
 
-// The folder of that name that ships with the running program, such as "tasks": in the repository
-// above a build tree, or in an installation.
+// A folder that ships with the running program, such as "tasks": in the repository for a build
+// tree, or in the installation.
 std::filesystem::path shipped_folder(const std::string& name);
 
 }  // namespace counterbeam

@@ -1,5 +1,5 @@
-// A model: weights and one forward pass over the rows of a batch, written in the operations of a
-// back end. It keeps no state between passes; keys, values and recurrent states are in the cache.
+// A model: weights and one forward pass over the rows of a batch, written against the operations of
+// a back end. It keeps no state between passes; keys, values and recurrent states are in the cache.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Runs the batch through every layer and gives the final hidden states of the rows `wanted`
-  // [wanted, hidden], normed and ready for the head; they live until the next pass.
+  // Runs the batch through every layer and returns the final hidden states of the rows `wanted`
+  // [wanted, hidden], after the last norm and ready for the head. Valid until the next pass.
   virtual Matrix forward(PassOps& ops, const Batch& batch, Cache& cache,
                          std::span<const int> wanted) const = 0;
 
@@ -39,7 +39,7 @@ class Model {
 
  private:
   std::unique_ptr<PackedMatrix> embedding_;  // [vocab, hidden]
-  std::unique_ptr<PackedMatrix> head_;       // [vocab, hidden]; none where tied
+  std::unique_ptr<PackedMatrix> head_;       // [vocab, hidden]; null if tied
   std::unique_ptr<Vector> norm_;             // [hidden]
 };
 
@@ -50,10 +50,10 @@ std::unique_ptr<Model> load_llama(const ModelConfig& config, WeightOps& ops, Wei
 std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, WeightOps& ops,
                                     WeightSource& weights);
 
-// The one that the config names.
+// Loads the model of the config's architecture.
 std::unique_ptr<Model> load_model(const ModelConfig& config, WeightOps& ops, WeightSource& weights);
 
-// What the model's sequences keep.
+// The shape of the cache for the model's sequences.
 CacheShape cache_shape(const ModelConfig& config);
 
 }  // namespace counterbeam

@@ -5,7 +5,7 @@
 namespace counterbeam {
 namespace {
 
-// Keeps the variance of what it multiplies.
+// The scale at which a random matrix preserves the variance of its input.
 float matrix_scale(std::int64_t in) {
   return std::sqrt(3.0f / static_cast<float>(in));
 }

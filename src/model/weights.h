@@ -32,7 +32,7 @@ class WeightSource {
     int out;
   };
   virtual std::unique_ptr<PackedMatrix> pack(WeightOps& ops, std::span<const Rows> parts, int in);
-  // What was given out so far has been packed.
+  // All tensors returned so far have been packed and may be released.
   virtual void done() = 0;
 
  private:
@@ -40,7 +40,7 @@ class WeightSource {
   virtual void will_read(std::span<const Rows>) {}
 };
 
-// Told after every layer how many bytes were read so far.
+// Called after every layer with the number of bytes read so far.
 using LoadProgress = std::function<void(std::int64_t bytes)>;
 
 // The weights of a model source, and what can be said of them as a whole.
@@ -56,8 +56,8 @@ class StoredWeights : public WeightSource {
   virtual std::vector<std::string> unexpected() const = 0;
 };
 
-// Random numbers at the scale of a fresh model: what a bench needs. Matrices are made by the back
-// end.
+// Random weights at the scale of an untrained model, for benchmarks. The back end generates the
+// matrices.
 class RandomWeights : public WeightSource {
  public:
   explicit RandomWeights(DType dtype, std::uint64_t seed = 1);

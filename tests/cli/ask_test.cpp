@@ -151,12 +151,21 @@ TEST(Ask, TheLiveViewFitsNarrowTerminals) {
     EXPECT_EQ(code, 0) << shown;
     const std::string live = shown.substr(0, shown.rfind("\033[K"));
     EXPECT_THAT(live, AllOf(HasSubstr("block 1/"), HasSubstr("tokens")));
-    EXPECT_LE(widest(live), static_cast<std::size_t>(columns)) << live;
+    EXPECT_LE(widest(live.substr(live.find("block 1/"))), static_cast<std::size_t>(columns))
+        << live;
     EXPECT_THAT(shown, HasSubstr("[power: score"));
   }
   int code = -1;
   EXPECT_THAT(on_terminal(kProgram + " ask 'Compute 12 + 3 * 7.' -q --device cpu", 80, code),
               Not(HasSubstr("block")));
+}
+
+TEST(Ask, ShippedModelsAreFoundByName) {
+  const CommandResult result =
+      run_counterbeam("ask 'Compute 12 + 3 * 7.' --model tiny-hybrid" + kQuick);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_THAT(result.err, HasSubstr("toy"));
+  EXPECT_THAT(run_counterbeam("ask 'Compute 1 + 1.' -q" + kQuick).err, Not(HasSubstr("toy")));
 }
 
 TEST(Score, EndIsTheTokenThatAskEndedWith) {
