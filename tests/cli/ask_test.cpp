@@ -107,12 +107,12 @@ TEST(Ask, CtrlCPrintsTheBestSoFarWithItsTrace) {
   const std::string trace = folder.path() / "trace.json";
   // Ended beams would end the search early: one token per block and many blocks.
   const CommandResult result = run_command(
-      "timeout --preserve-status --signal INT 2 " + kProgram +
+      "timeout --foreground --preserve-status --signal INT 2 " + kProgram +
       " ask 'Compute 12 + 3 * 7.' --device cpu --method mcmc-power --block 4 --steps 100000");
   EXPECT_EQ(result.code, 130) << result.err;
   EXPECT_THAT(result.err, HasSubstr("stopped"));
   const CommandResult beams = run_command(
-      "timeout --preserve-status --signal INT 2 " + kProgram +
+      "timeout --foreground --preserve-status --signal INT 2 " + kProgram +
       " ask 'Compute 12 + 3 * 7.' --device cpu --beams 256 --prune 1 --block 1 --lookahead 64 "
       "--horizon 64 --trace " +
       trace);
