@@ -2,6 +2,7 @@
 // allowed: the inputs of a step must be valid when it runs, whatever the host has queued in the
 // meantime.
 #include "engine/schedules.h"
+#include "support/bad_case.h"
 
 namespace counterbeam {
 namespace {
@@ -14,6 +15,19 @@ TEST(SimulatedDevice, AttentionInRandomSchedules) {
 
 TEST(SimulatedDevice, RecurrentLayersInRandomSchedules) {
   EXPECT_GE(run_schedules(tiny_recurrent(), 6, 10, {.device = "cuda"}).dropped, 10);
+}
+
+TEST(SimulatedDevice, LayersWithWindowsInRandomSchedules) {
+  EXPECT_GE(run_schedules(tiny_windows(), 6, 10, {.device = "cuda"}).dropped, 10);
+}
+
+TEST(SimulatedDevice, HeadsTooWideAreRefused) {
+  const auto ops = make_cuda_ops();
+  ops->make_kv_store({.layers = 1, .heads = 1, .head_dim = 256}, 4);
+  expect_message("a head of 258 columns",
+                 "heads of 258 columns are too wide for the GPU, which takes up to 256; use "
+                 "--device cpu",
+                 [&] { ops->make_kv_store({.layers = 1, .heads = 1, .head_dim = 258}, 4); });
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ std::size_t attention_workspace(int rows, int heads, int head_dim, int longest_c
 void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int layer, int heads,
                float scale, int window, const DeviceBatch& batch, void* workspace) {
   const int head_dim = kv.shape.head_dim;
-  CB_CHECK(head_dim > 0 && head_dim <= 256 && heads % kv.shape.heads == 0 && scale > 0);
+  CB_CHECK(head_dim > 0 && head_dim <= kMostHeadDim && heads % kv.shape.heads == 0 && scale > 0);
   if (batch.rows == 0 || batch.segment_count == 0 || batch.longest_segment == 0) return;
   const int width = padded_width(head_dim), group = heads / kv.shape.heads;
   AttentionInput in{};

@@ -99,6 +99,10 @@ std::unique_ptr<Vector> CudaOps::upload(std::span<const TensorView> parts) {
 }
 
 std::unique_ptr<KvStore> CudaOps::make_kv_store(const KvShape& shape, int pages) {
+  if (shape.head_dim > kMostHeadDim)
+    bad_input(
+        "heads of {} columns are too wide for the GPU, which takes up to {}; use --device cpu",
+        shape.head_dim, kMostHeadDim);
   auto store = std::make_unique<KvOnDevice>();
   const auto bytes = static_cast<std::size_t>(page_bytes(shape)) * std::size_t(pages);
   store->memory.want(bytes, "the cache of keys and values");

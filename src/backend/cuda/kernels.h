@@ -116,10 +116,12 @@ void store_kv(cudaStream_t stream, const KvView& kv, int layer, Matrix k, Matrix
 // rope of q and of k, in place, and store_kv, in one launch.
 void rope_and_store(cudaStream_t stream, Matrix q, Matrix k, Matrix v, int heads,
                     const DeviceRope& rope, const KvView& kv, int layer, const DeviceBatch& batch);
+constexpr int kMostHeadDim = 256;
 // `workspace`: attention_workspace() bytes, enough for any batch with no more rows and no longer a
-// context; nothing is kept in it between launches. REQUIRES scale > 0, head_dim <= 256, and that
-// the batch's arrays and the keys and values before DeviceSegment::position are written before the
-// step's first kernel starts: they are read while preceding kernels still run.
+// context; nothing is kept in it between launches. REQUIRES scale > 0, head_dim <=
+// kMostHeadDim, and that the batch's arrays and the keys and values before DeviceSegment::position
+// are written before the step's first kernel starts: they are read while preceding kernels still
+// run.
 std::size_t attention_workspace(int rows, int heads, int head_dim, int longest_context);
 void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int layer, int heads,
                float scale, int window, const DeviceBatch& batch, void* workspace);
