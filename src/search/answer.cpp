@@ -43,9 +43,9 @@ void check_fits(const LoadedModel& model, const Question& question, const Prompt
   const Part parts[] = {{"question", model.tokenizer().encode(question.text).size()},
                         {"system message", model.tokenizer().encode(question.system).size()},
                         {"earlier turns", history}};
-  const Part& largest = *std::max_element(
-      std::begin(parts), std::end(parts),
-      [](const Part& a, const Part& b) { return a.tokens < b.tokens; });
+  const Part& largest =
+      *std::max_element(std::begin(parts), std::end(parts),
+                        [](const Part& a, const Part& b) { return a.tokens < b.tokens; });
   bad_input(
       "the prompt has {} tokens, {} of them of the {}, and the model reads at most {}: shorten "
       "the {}",
