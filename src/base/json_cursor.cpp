@@ -8,7 +8,7 @@
 namespace counterbeam {
 namespace {
 
-constexpr int kMaxDepth = 256;
+constexpr int kMaxCursorDepth = 256;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -38,7 +38,8 @@ void JsonCursor::open(char bracket, std::string_view what, std::string_view kind
   space();
   if (at_ >= text_.size() || text_[at_] != bracket)
     fail(fmt::format("{} must be {}, found {}", what, kind, found()));
-  if (++depth_ > kMaxDepth) fail(fmt::format("nested deeper than {} levels", kMaxDepth));
+  if (++depth_ > kMaxCursorDepth)
+    fail(fmt::format("nested deeper than {} levels", kMaxCursorDepth));
   ++at_;
 }
 

@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Options {
+struct AskOptions {
   MethodOptions method;
   QuestionOptions asked;
   std::optional<std::string> question;
@@ -95,7 +95,7 @@ AnsweredQuestion search_live(const LoadedModel& model, const Question& question,
   }
 }
 
-void ask_one(const Options& options, const Settings& settings, const Globals& globals) {
+void ask_one(const AskOptions& options, const Settings& settings, const Globals& globals) {
   if (!options.trace.empty()) check_trace_path(options.trace);
   const Question question = options.asked.question(text_argument(*options.question));
   const LoadedModel model = load_model(globals);
@@ -114,7 +114,7 @@ void ask_one(const Options& options, const Settings& settings, const Globals& gl
 }
 
 // Every line gets the answer that `ask` gives it alone.
-void ask_lines(const Options& options, const Settings& settings, const Globals& globals) {
+void ask_lines(const AskOptions& options, const Settings& settings, const Globals& globals) {
   const LoadedModel model = load_model(globals);
   AnswerOptions asking;
   asking.seed = globals.seed;
@@ -136,7 +136,7 @@ void ask_lines(const Options& options, const Settings& settings, const Globals& 
   if (failures > 0) failed("{} of the lines have no answer: see \"error\"", failures.load());
 }
 
-void run(const Options& options, const Globals& globals) {
+void run_ask(const AskOptions& options, const Globals& globals) {
   cancelled_by_ctrl_c();  // from now on, so that nothing is lost to an early one
   const Settings settings = options.method.settings();
   if (options.asked.jsonl == options.question.has_value())
@@ -151,7 +151,7 @@ void run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command ask_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<AskOptions>();
   Command command = {
       .name = "ask",
       .summary = "Answer one question, by contrastive beam search or another method",
@@ -169,7 +169,7 @@ Command ask_command(const Globals& globals) {
                    "< question.txt",
                    "counterbeam ask --steer 0.7 --trace tree.html 'Compute 12 + 3 * 7.'",
                    "counterbeam ask --jsonl --steer 0.7 < questions.jsonl > answers.jsonl"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_ask(*options, globals); }};
   options->asked.add_to(command, "{\"question\" or \"messages\", \"system\"}");
   options->method.add_to(command);
   return command;

@@ -9,7 +9,7 @@
 namespace counterbeam::cli {
 namespace {
 
-struct Options {
+struct BenchOptions {
   std::string shape;
   std::string isa;
   std::string followers = "auto";
@@ -22,7 +22,7 @@ FollowerMode follower_mode(const std::string& name) {
   return name == "block" ? FollowerMode::Block : FollowerMode::Auto;
 }
 
-std::unique_ptr<LocalEngine> make_engine(const Options& options, const Globals& globals) {
+std::unique_ptr<LocalEngine> make_engine(const BenchOptions& options, const Globals& globals) {
   LocalOptions engine = engine_options(load_options(globals));
   engine.isa = options.isa;
   engine.followers = follower_mode(options.followers);
@@ -72,7 +72,7 @@ void print(const BenchReport& report, const LocalEngine& engine) {
   print_result("\na block with two contexts takes {:.2f} times one without\n", report.block_ratio);
 }
 
-void run(const Options& options, const Globals& globals) {
+void run_bench(const BenchOptions& options, const Globals& globals) {
   const auto engine = make_engine(options, globals);
   const BenchReport report = run_bench(*engine, options.settings);
   if (globals.json) {
@@ -85,7 +85,7 @@ void run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command bench_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchOptions>();
   BenchSettings& settings = options->settings;
   Option shape = {.name = "--shape",
                   .value = text(options->shape, "NAME"),
@@ -140,7 +140,7 @@ Command bench_command(const Globals& globals) {
                    .value = text(options->isa, "NAME"),
                    .help = "Force a path of the CPU back end: avx2, avx512, avx512-bf16, amx"}},
       .examples = {"counterbeam bench --shape qwen2.5-0.5b"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_bench(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

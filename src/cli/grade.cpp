@@ -22,7 +22,7 @@
 namespace counterbeam::cli {
 namespace {
 
-struct Options {
+struct GradeOptions {
   std::string task;
   std::optional<std::string> gold, pred;
   bool jsonl = false;
@@ -91,7 +91,7 @@ class Grader {
   std::optional<CodeJudge> judge_;  // made when the first program comes
 };
 
-void run(const Options& options, const Globals& globals) {
+void run_grade(const GradeOptions& options, const Globals& globals) {
   const bool given = options.gold && options.pred;
   if (options.jsonl == given || (!given && options.gold))
     bad_input("grade: give a reference and an answer, or --jsonl, one of the two");
@@ -116,7 +116,7 @@ void run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command grade_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<GradeOptions>();
   return {
       .name = "grade",
       .summary = "Judge answers against references, without a model",
@@ -140,7 +140,7 @@ Command grade_command(const Globals& globals) {
                        "\"state\", \"detail\"} (a null test or entry_point: extraction alone)"}},
       .examples = {"counterbeam grade --task math '\\frac{1}{2}' 'So it is $\\boxed{0.5}$.'",
                    "counterbeam grade --task math --jsonl < pairs.jsonl > verdicts.jsonl"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_grade(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

@@ -26,7 +26,7 @@ namespace {
 constexpr int kContexts = 3;  // base, positive, negative
 constexpr std::size_t kShownProblems = 20;
 
-struct Options {
+struct InspectOptions {
   std::string shape;
   int beams = default_settings(default_method()).beams;  // as `ask` uses
   int tokens = 0;  // 0: 2048, or the model's context where that is shorter
@@ -79,7 +79,7 @@ struct Memory {
   std::int64_t weights, kv_per_token, state_per_sequence, sequences, cache;
 };
 
-Memory memory_of(const Report& report, const Options& options, const Globals& globals) {
+Memory memory_of(const Report& report, const InspectOptions& options, const Globals& globals) {
   const DType stored = report.config.dtype.value_or(report.dtype());
   Memory memory{};
   memory.back_end = choose_back_end(engine_options(load_options(globals)), stored);
@@ -113,7 +113,7 @@ std::string rope_text(const ModelConfig& config) {
   return text;
 }
 
-Json to_json(const Report& report, const Memory& memory, const Options& options) {
+Json to_json(const Report& report, const Memory& memory, const InspectOptions& options) {
   const ModelConfig& c = report.config;
   Json json = {{"source", report.source},
                {"architecture", name_of(c.architecture)},
@@ -166,7 +166,7 @@ void print_lines(const char* title, const std::vector<std::string>& lines) {
     print_result("  and {} more (--json has them all)\n", lines.size() - kShownProblems);
 }
 
-void print_text(const Report& report, const Memory& memory, const Options& options) {
+void print_text(const Report& report, const Memory& memory, const InspectOptions& options) {
   const ModelConfig& c = report.config;
   const auto line = [](const char* key, const std::string& value) {
     print_result("{:<14} {}\n", key, value);
@@ -213,7 +213,7 @@ void print_text(const Report& report, const Memory& memory, const Options& optio
   print_lines("not used", report.unexpected);
 }
 
-void inspect(Options options, const Globals& globals) {
+void inspect(InspectOptions options, const Globals& globals) {
   const Report report = options.shape.empty() ? report_on(*open_model(globals.model))
                                               : report_on_shape(options.shape);
   if (options.tokens == 0) options.tokens = std::min(2048, report.config.max_positions);
@@ -234,7 +234,7 @@ void inspect(Options options, const Globals& globals) {
 }  // namespace
 
 Command inspect_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<InspectOptions>();
   Option shape = {.name = "--shape",
                   .value = text(options->shape, "NAME"),
                   .help = "A known shape instead of a checkpoint"};

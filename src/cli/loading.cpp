@@ -14,12 +14,16 @@ LoadOptions load_options(const Globals& globals) {
 
 LoadedModel load_model(const Globals& globals) {
   LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
-  if (model.ships() && !globals.quiet && !globals.json)
-    print_message(
-        "[{} is a toy of 5 M parameters that ships with Counterbeam and knows little but small "
-        "arithmetic; --model takes your own]\n",
-        model.name());
+  if (model.ships()) announce_toy(model.name(), globals);
   return model;
+}
+
+void announce_toy(const std::string& model, const Globals& globals) {
+  if (globals.quiet || globals.json) return;
+  print_message(
+      "[{} is a toy of 5 M parameters that ships with Counterbeam and knows little but small "
+      "arithmetic; --model takes your own]\n",
+      model);
 }
 
 }  // namespace counterbeam::cli

@@ -10,4 +10,7 @@ LoadOptions load_options(const Globals& globals);
 
 LoadedModel load_model(const Globals& globals);
 
+// Says that a model which ships is a toy, unless -q or --json is given.
+void announce_toy(const std::string& model, const Globals& globals);
+
 }  // namespace counterbeam::cli

@@ -11,7 +11,7 @@
 namespace counterbeam::cli {
 namespace {
 
-struct Options {
+struct LogitsOptions {
   std::string ids;
   std::string out;
 };
@@ -29,20 +29,22 @@ std::vector<TokenId> read_ids(const std::string& path) {
   return ids;
 }
 
-void run(const Options& options, const Globals& globals) {
+void run_logits(const LogitsOptions& options, const Globals& globals) {
   const std::vector<TokenId> ids = read_ids(options.ids);
-  const auto engine =
-      LocalEngine::load(*open_model(globals.model), engine_options(load_options(globals)));
+  const auto source = open_model(globals.model);
+  const auto engine = LocalEngine::load(*source, engine_options(load_options(globals)));
+  if (source->ships()) announce_toy(source->name(), globals);
   Log log(globals.quiet);
   for (const std::string& name : engine->unexpected_tensors()) {
-    log.warning("{}: this model has no use for tensor {}", globals.model, name);
+    log.warning("{}: this model has no use for tensor {}", source->location(), name);
   }
   const int vocab = engine->info().vocab_size;
   NpyWriter file(options.out, static_cast<std::int64_t>(ids.size()), vocab);
   engine->logits(ids, [&](int, std::span<const float> row) { file.row(row); });
   file.finish();
   if (globals.json) {
-    print_result("{}\n", to_line({{"out", options.out}, {"rows", ids.size()}, {"vocab", vocab}}));
+    print_result("{}\n",
+                 to_line(Json{{"out", options.out}, {"rows", ids.size()}, {"vocab", vocab}}));
   } else if (!globals.quiet) {
     print_result("{}: float32 [{}, {}]\n", options.out, ids.size(), vocab);
   }
@@ -51,7 +53,7 @@ void run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command logits_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<LogitsOptions>();
   return {
       .name = "logits",
       .summary = "Write the model's logits after every token of a sequence",
@@ -67,7 +69,7 @@ Command logits_command(const Globals& globals) {
                    .help = "The .npy file to write",
                    .required = true}},
       .examples = {"counterbeam --model DIR logits --ids ids.json --out logits.npy"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_logits(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

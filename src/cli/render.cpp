@@ -62,12 +62,12 @@ void render_one(const ChatTemplate& chat, const RenderOptions& options, bool jso
     args["add_generation_prompt"] = !options.no_generation_prompt;
   const std::string text = chat.render(messages, args);
   if (json)
-    print_result("{}\n", to_line({{"text", text}}));
+    print_result("{}\n", to_line(Json{{"text", text}}));
   else
     print_result("{}", text);
 }
 
-void run(const RenderOptions& options, const Globals& globals) {
+void run_render(const RenderOptions& options, const Globals& globals) {
   ChatTemplate chat = open_template(options, globals);
   if (!options.now.empty()) chat.set_now(parse_time(options.now));
   if (options.jsonl) return render_lines(chat, options.pieces);
@@ -117,7 +117,7 @@ Command render_command(const Globals& globals) {
       .examples =
           {"counterbeam render 'What is 2+2?' --model DIR",
            "counterbeam render --template chat_template.jinja --jsonl < conversations.jsonl"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_render(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

@@ -10,13 +10,13 @@
 namespace counterbeam::cli {
 namespace {
 
-struct Options {
+struct ReproduceOptions {
   EvalCommand eval;
   std::string name;
   bool quick = false;
 };
 
-void run(Options& options, const Globals& globals) {
+void run_reproduce(ReproduceOptions& options, const Globals& globals) {
   const Preset& preset = preset_named(options.name);
   EvalCommand& eval = options.eval;
   eval.methods =
@@ -32,7 +32,7 @@ void run(Options& options, const Globals& globals) {
 }  // namespace
 
 Command reproduce_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ReproduceOptions>();
   Section experiments = {.title = "Experiments"};
   Option name = {
       .name = "NAME", .value = text(options->name), .help = "The experiment", .required = true};
@@ -58,7 +58,7 @@ Command reproduce_command(const Globals& globals) {
       .examples = {"counterbeam reproduce table1 --quick",
                    "counterbeam reproduce table1 --model Qwen/Qwen2.5-7B --task math500 --data "
                    "test.jsonl"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_reproduce(*options, globals); }};
   options->eval.add_to(command);
   for (Option& option : command.options)
     if (option.name == "--samples") option.standard = "as many as the experiment says";

@@ -17,7 +17,7 @@
 namespace counterbeam::cli {
 namespace {
 
-struct Options {
+struct ScoreOptions {
   QuestionOptions asked;
   std::optional<std::string> question, answer;
   bool end = false;
@@ -79,7 +79,7 @@ void print_table(const Candidate& scored, const LoadedModel& model, double steer
   print_result("score {:.6f} at 1/alpha = {}\n", scored.score, steer);
 }
 
-void score_lines(const Options& options, const ScoreText& scoring, const Globals& globals) {
+void score_lines(const ScoreOptions& options, const ScoreText& scoring, const Globals& globals) {
   const LoadedModel model = load_model(globals);
   std::atomic<int> failures = 0;
   filter_lines(options.asked.concurrency, [&](const std::string& line, const std::string& name) {
@@ -90,13 +90,13 @@ void score_lines(const Options& options, const ScoreText& scoring, const Globals
           score_text(model, question, text_field(row, name, "answer"), scoring), model));
     } catch (const BadInput& error) {
       ++failures;
-      return to_line({{"error", error.what()}});
+      return to_line(Json{{"error", error.what()}});
     }
   });
   if (failures > 0) failed("{} of the lines have no score: see \"error\"", failures.load());
 }
 
-void run(const Options& options, const Globals& globals) {
+void run_score(const ScoreOptions& options, const Globals& globals) {
   validate(options.settings);
   const bool given = options.question && options.answer;
   if (options.asked.jsonl ? options.question || options.answer : !given)
@@ -115,7 +115,7 @@ void run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command score_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ScoreOptions>();
   Command command = {
       .name = "score",
       .summary =
@@ -146,7 +146,7 @@ Command score_command(const Globals& globals) {
                    .help = "Steering strength 1/alpha of the score"}},
       .examples = {"counterbeam score --question 'Compute 12 + 3 * 7.' --answer 'It is 33.'",
                    "counterbeam score --jsonl < answers.jsonl > scores.jsonl"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_score(*options, globals); }};
   options->asked.add_to(command, "{\"question\" or \"messages\", \"system\", \"answer\"}");
   return command;
 }

@@ -9,7 +9,7 @@
 namespace counterbeam::cli {
 namespace {
 
-struct Options {
+struct TheoryOptions {
   int vocab = 3;
   int horizon = 6;
   double steer = 0.25;
@@ -56,7 +56,7 @@ void print_power(double alpha) {
                answers[3]);
 }
 
-void run(const Options& options, const Globals& globals) {
+void run_theory(const TheoryOptions& options, const Globals& globals) {
   const ToyModel model = options.table.empty()
                              ? ToyModel::random(options.vocab, options.horizon, globals.seed,
                                                 options.contrast, options.balanced)
@@ -75,16 +75,16 @@ void run(const Options& options, const Globals& globals) {
                        {"worst_step", row.worst_step},
                        {"step_bound", row.step_bound},
                        {"holds", row.holds}});
-    print_result("{}\n", to_line({{"vocab", model.vocab()},
-                                  {"horizon", model.horizon()},
-                                  {"steer", options.steer},
-                                  {"largest_reward", theory.largest_reward()},
-                                  {"normaliser", theory.zeta({})},
-                                  {"target", theory.target()},
-                                  {"naive", theory.truncated(1)},
-                                  {"truncation", std::move(table)},
-                                  {"power_toy", power_json(options.alpha)},
-                                  {"holds", holds}}));
+    print_result("{}\n", to_line(Json{{"vocab", model.vocab()},
+                                      {"horizon", model.horizon()},
+                                      {"steer", options.steer},
+                                      {"largest_reward", theory.largest_reward()},
+                                      {"normaliser", theory.zeta({})},
+                                      {"target", theory.target()},
+                                      {"naive", theory.truncated(1)},
+                                      {"truncation", std::move(table)},
+                                      {"power_toy", power_json(options.alpha)},
+                                      {"holds", holds}}));
   } else {
     print_truncation(theory, rows);
     print_power(options.alpha);
@@ -99,7 +99,7 @@ void run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command theory_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TheoryOptions>();
   return {
       .name = "theory",
       .summary =
@@ -127,7 +127,7 @@ Command theory_command(const Globals& globals) {
                    .value = number(options->alpha, 1, 100),
                    .help = "Exponent of the power toy"}},
       .examples = {"counterbeam theory --vocab 4 --horizon 5 --steer 0.5"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_theory(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

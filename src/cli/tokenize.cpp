@@ -14,7 +14,7 @@
 namespace counterbeam::cli {
 namespace {
 
-struct Options {
+struct TokenizeOptions {
   std::optional<std::string> text;
   bool jsonl = false;
   bool no_special = false;
@@ -26,13 +26,13 @@ void print_line(const Json& value) {
   print_result("{}\n", value.dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
-Json encoded(const Tokenizer& tokenizer, std::string_view text, const Options& options) {
+Json encoded(const Tokenizer& tokenizer, std::string_view text, const TokenizeOptions& options) {
   const std::vector<TokenId> ids = tokenizer.encode(
       text, {.special_in_text = !options.no_special, .add_special_tokens = options.add_special});
   return {{"ids", ids}, {"decoded", tokenizer.decode(ids)}};
 }
 
-void run_lines(const Tokenizer& tokenizer, const Options& options) {
+void run_lines(const Tokenizer& tokenizer, const TokenizeOptions& options) {
   std::string line;
   for (int number = 1; read_input_line(line); ++number) {
     if (line.find_first_not_of(" \t\r") == line.npos) continue;
@@ -44,7 +44,7 @@ void run_lines(const Tokenizer& tokenizer, const Options& options) {
   }
 }
 
-void show(const Tokenizer& tokenizer, const std::string& text, const Options& options) {
+void show(const Tokenizer& tokenizer, const std::string& text, const TokenizeOptions& options) {
   const std::vector<TokenId> ids = tokenizer.encode(
       text, {.special_in_text = !options.no_special, .add_special_tokens = options.add_special});
   for (const TokenId id : ids)
@@ -55,7 +55,7 @@ void show(const Tokenizer& tokenizer, const std::string& text, const Options& op
                back == text ? "the same text" : in_quotes(back));
 }
 
-void run(const Options& options, const Globals& globals) {
+void run_tokenize(const TokenizeOptions& options, const Globals& globals) {
   if (options.jsonl == options.text.has_value())
     bad_input("tokenize: give a text or --jsonl, one of the two");
   const Tokenizer tokenizer = open_model(globals.model)->tokenizer();
@@ -70,7 +70,7 @@ void run(const Options& options, const Globals& globals) {
 }  // namespace
 
 Command tokenize_command(const Globals& globals) {
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TokenizeOptions>();
   return {
       .name = "tokenize",
       .summary = "Show how a text is split into tokens",
@@ -93,7 +93,7 @@ Command tokenize_command(const Globals& globals) {
                    .help = "Add what the tokenizer adds around a text (BOS, EOS)"}},
       .examples = {"counterbeam tokenize --model DIR 'Hello, world'",
                    "counterbeam tokenize --model DIR --jsonl < texts.jsonl > ids.jsonl"},
-      .run = [options, &globals] { run(*options, globals); }};
+      .run = [options, &globals] { run_tokenize(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

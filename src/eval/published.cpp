@@ -11,7 +11,7 @@
 namespace counterbeam {
 namespace {
 
-constexpr std::array<std::string_view, 3> kTasks = {"math500", "humaneval", "gpqa"};
+constexpr std::array<std::string_view, 3> kPublishedTasks = {"math500", "humaneval", "gpqa"};
 
 // In lower case; compared with the end of a model's name.
 constexpr std::array<std::string_view, 4> kModels = {"qwen3.5-0.8b", "qwen2.5-7b", "qwen3.5-2b",
@@ -140,11 +140,11 @@ PublishedTable published_figures(std::string_view experiment, std::string_view m
     if (!is_shown(figure.experiments, experiment)) continue;
     PublishedTable::Row row{std::string(figure.name), twin(figure.method, methods), {}};
     for (const std::string& task : tasks) {
-      const auto known = std::find(kTasks.begin(), kTasks.end(), task);
+      const auto known = std::find(kPublishedTasks.begin(), kPublishedTasks.end(), task);
       const double accuracy =
-          known == kTasks.end()
+          known == kPublishedTasks.end()
               ? kNone
-              : figure.accuracy[place][static_cast<std::size_t>(known - kTasks.begin())];
+              : figure.accuracy[place][static_cast<std::size_t>(known - kPublishedTasks.begin())];
       row.values.push_back(accuracy == kNone ? std::nullopt : std::optional(accuracy));
     }
     if (std::any_of(row.values.begin(), row.values.end(),
@@ -152,7 +152,7 @@ PublishedTable published_figures(std::string_view experiment, std::string_view m
       table.rows.push_back(std::move(row));
   }
   const bool asked = std::any_of(tasks.begin(), tasks.end(), [](const std::string& task) {
-    return std::find(kTasks.begin(), kTasks.end(), task) != kTasks.end();
+    return std::find(kPublishedTasks.begin(), kPublishedTasks.end(), task) != kPublishedTasks.end();
   });
   for (const Note& note : kNotes)
     if (asked && note.experiment == experiment) table.notes.emplace_back(note.text);

@@ -8,9 +8,13 @@
 
 #include "grade/extract.h"
 #include "grade/extract_spans.h"
+#include "grade/words.h"
 
 namespace counterbeam {
 namespace {
+
+using grade::any_of;
+using grade::lower_case;
 
 constexpr char kFirst = 'A', kLast = 'J';
 
@@ -33,10 +37,6 @@ std::string_view word_at(std::string_view s, std::size_t at) {
   const std::size_t start = end;
   while (end < s.size() && std::islower(static_cast<unsigned char>(s[end]))) ++end;
   return s.substr(start, end - start);
-}
-
-bool any_of(std::string_view word, std::initializer_list<std::string_view> words) {
-  return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 // A single capital letter. "A" and "I" before a lower-case word are words, as in "A dog", unless
@@ -106,12 +106,6 @@ std::optional<char> letter_of(std::string_view content) {
   }
   const auto letter = first_letter(plain);
   return letter ? std::optional(letter->letter) : std::nullopt;
-}
-
-std::string lower_case(std::string_view s) {
-  std::string out(s);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 // The first letter in the sentence that follows the phrase.

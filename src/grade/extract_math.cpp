@@ -5,9 +5,12 @@
 #include "base/trim.h"
 #include "grade/extract.h"
 #include "grade/extract_spans.h"
+#include "grade/words.h"
 
 namespace counterbeam {
 namespace {
+
+using grade::lower_case;
 
 constexpr std::size_t kMaxCompletion = 1 << 17;  // only the end of a longer one is read
 
@@ -77,12 +80,6 @@ std::optional<Boxes> boxed(std::string_view text, bool to_the_end) {
 std::size_t after_last(const std::string& lower, std::string_view phrase) {
   const std::size_t at = lower.rfind(phrase);
   return at == std::string::npos ? at : at + phrase.size();
-}
-
-std::string lower_case(std::string_view s) {
-  std::string out(s);
-  for (char& c : out) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return out;
 }
 
 std::optional<std::string> after_phrases(std::string_view text, const std::string& lower,

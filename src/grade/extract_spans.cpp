@@ -6,16 +6,13 @@
 #include "base/trim.h"
 #include "grade/lexer.h"
 #include "grade/parser.h"
+#include "grade/words.h"
 
 namespace counterbeam {
 namespace {
 
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-bool is_letter(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
+using grade::is_digit;
+using grade::is_letter;
 
 int count_words(std::string_view s) {
   int words = 0;

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "grade/words.h"
+
 namespace counterbeam::grade {
 namespace {
-
-bool any_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 struct Renamed {
   std::string_view from, to;

@@ -6,20 +6,10 @@
 
 #include "grade/latex_words.h"
 #include "grade/units.h"
+#include "grade/words.h"
 
 namespace counterbeam::grade {
 namespace {
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-}
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
-bool any_of(std::string_view name, std::initializer_list<std::string_view> names) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 class Lexer {
  public:

@@ -2,16 +2,14 @@
 
 #include <string>
 
+#include "grade/words.h"
+
 namespace counterbeam::grade {
 namespace {
 
 constexpr std::size_t kMaxLiteral = 4000;  // digits of one literal
 constexpr long kMaxFactorial = 3000;
 constexpr long kMaxDecimalExponent = 4000;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 Rational power_of_ten(long exponent) {
   Integer ten;

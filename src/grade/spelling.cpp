@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "grade/lexer.h"
+#include "grade/words.h"
 
 namespace counterbeam::grade {
 namespace {
@@ -116,10 +117,6 @@ bool append_foreign(std::string_view text, std::size_t& at, std::string& out) {
     return true;
   }
   return false;
-}
-
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 }  // namespace

@@ -6,16 +6,13 @@
 
 #include "grade/equality.h"
 #include "grade/strict_strings.h"
+#include "grade/words.h"
 
 namespace counterbeam::grade {
 namespace {
 
-constexpr long kSteps = 20000;
+constexpr long kStrictSteps = 20000;
 constexpr std::size_t kMaxAnswer = 2000;
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
 
 // Parses what Python's float() accepts.
 std::optional<double> as_float(std::string_view text) {
@@ -191,7 +188,7 @@ bool simplifies_to_same(const std::string& gold, const std::string& pred) {
   const auto a = parse_plain(gold), b = parse_plain(pred);
   if (!a || !b) return false;
   try {
-    Budget budget(kSteps);
+    Budget budget(kStrictSteps);
     return same_value(*a, *b, budget, Branch::Principal);
   } catch (const Error&) {
     return false;

@@ -8,7 +8,7 @@
 namespace counterbeam::grade {
 namespace {
 
-constexpr std::size_t kMaxText = 600;
+constexpr std::size_t kMaxStrictText = 600;
 
 class PlainParser {
  public:
@@ -123,7 +123,7 @@ class PlainParser {
 }  // namespace
 
 std::optional<Tree> parse_plain(std::string_view text) {
-  if (text.empty() || text.size() > kMaxText) return std::nullopt;
+  if (text.empty() || text.size() > kMaxStrictText) return std::nullopt;
   return PlainParser(text).whole();
 }
 

@@ -5,13 +5,10 @@
 
 #include "base/trim.h"
 #include "grade/lexer.h"
+#include "grade/words.h"
 
 namespace counterbeam::grade {
 namespace {
-
-bool is_letter(char c) {
-  return std::isalpha(static_cast<unsigned char>(c)) != 0;
-}
 
 constexpr std::string_view kTextCommands[] = {
     "textbf", "textit",       "textrm", "textnormal", "text", "mathrm", "mbox",
@@ -43,10 +40,6 @@ bool groups(std::string_view answer) {
     i += n > 0 ? n - 1 : 1;
   }
   return false;
-}
-
-bool is_digit(char c) {
-  return c >= '0' && c <= '9';
 }
 
 // Removes surrounding white space and a final full stop.

@@ -6,18 +6,19 @@
 namespace counterbeam {
 namespace {
 
-struct Layer {
+struct GemmaLayer {
   std::unique_ptr<Vector> input_norm, attended_norm;  // [hidden], before and after attention
   std::unique_ptr<Vector> mlp_norm, output_norm;      // [hidden], before and after the MLP
   Attention attention;
   Mlp mlp;
 };
 
-Layer load_layer(WeightOps& ops, WeightSource& weights, const ModelConfig& config, int i) {
+GemmaLayer load_gemma_layer(WeightOps& ops, WeightSource& weights, const ModelConfig& config,
+                            int i) {
   const auto norm = [&](const char* name) {
     return load_vector(ops, weights, layer_name(i, name), {config.hidden});
   };
-  Layer layer;
+  GemmaLayer layer;
   layer.input_norm = norm("input_layernorm.weight");
   layer.attention = Attention::load(ops, weights, config, i);
   layer.attended_norm = norm("post_attention_layernorm.weight");
@@ -36,7 +37,7 @@ class Gemma3 : public Model {
         window_rope_(make_rope(config.window_rope.value_or(config.rope))) {
     load_ends(ops, weights);
     for (int i = 0; i < config.layer_count(); ++i) {
-      layers_.push_back(load_layer(ops, weights, config, i));
+      layers_.push_back(load_gemma_layer(ops, weights, config, i));
     }
   }
 
@@ -49,7 +50,7 @@ class Gemma3 : public Model {
     const Attention::Scratch heads = Attention::scratch(ops, config_, h.rows);
     const Mlp::Scratch inner = Mlp::scratch(ops, config_, h.rows);
     for (int i = 0; i < config_.layer_count(); ++i) {
-      const Layer& layer = layers_[static_cast<std::size_t>(i)];
+      const GemmaLayer& layer = layers_[static_cast<std::size_t>(i)];
       const bool window = config_.layers[static_cast<std::size_t>(i)].window > 0;
       ops.rms_norm(x, h, *layer.input_norm, eps, norm_kind());
       layer.attention.attend(ops, x, heads, config_, i, window ? &window_rope_ : &rope_, cache);
@@ -65,7 +66,7 @@ class Gemma3 : public Model {
   }
 
  private:
-  std::vector<Layer> layers_;
+  std::vector<GemmaLayer> layers_;
   Rope rope_, window_rope_;  // of layers that see everything, and of those with a window
 };
 

@@ -6,18 +6,19 @@
 namespace counterbeam {
 namespace {
 
-struct Layer {
+struct LlamaLayer {
   std::unique_ptr<Vector> input_norm;  // [hidden]
   Attention attention;
   std::unique_ptr<Vector> mlp_norm;  // [hidden]
   Mlp mlp;
 };
 
-Layer load_layer(WeightOps& ops, WeightSource& weights, const ModelConfig& config, int i) {
+LlamaLayer load_llama_layer(WeightOps& ops, WeightSource& weights, const ModelConfig& config,
+                            int i) {
   const auto norm = [&](const char* name) {
     return load_vector(ops, weights, layer_name(i, name), {config.hidden});
   };
-  Layer layer;
+  LlamaLayer layer;
   layer.input_norm = norm("input_layernorm.weight");
   layer.attention = Attention::load(ops, weights, config, i);
   layer.mlp_norm = norm("post_attention_layernorm.weight");
@@ -32,7 +33,7 @@ class Llama : public Model {
       : Model(config), rope_(make_rope(config.rope)) {
     load_ends(ops, weights);
     for (int i = 0; i < config.layer_count(); ++i) {
-      layers_.push_back(load_layer(ops, weights, config, i));
+      layers_.push_back(load_llama_layer(ops, weights, config, i));
     }
   }
 
@@ -44,7 +45,7 @@ class Llama : public Model {
     const Attention::Scratch heads = Attention::scratch(ops, config_, h.rows);
     const Mlp::Scratch inner = Mlp::scratch(ops, config_, h.rows);
     for (int i = 0; i < config_.layer_count(); ++i) {
-      const Layer& layer = layers_[static_cast<std::size_t>(i)];
+      const LlamaLayer& layer = layers_[static_cast<std::size_t>(i)];
       const bool turns = config_.layers[static_cast<std::size_t>(i)].rope;
       ops.rms_norm(x, h, *layer.input_norm, eps, norm_kind());
       layer.attention.attend(ops, x, heads, config_, i, turns ? &rope_ : nullptr, cache);
@@ -56,7 +57,7 @@ class Llama : public Model {
   }
 
  private:
-  std::vector<Layer> layers_;
+  std::vector<LlamaLayer> layers_;
   Rope rope_;
 };
 

@@ -24,7 +24,7 @@ struct DeltaNet {
   int state_layer = 0;
 };
 
-struct Layer {
+struct QwenLayer {
   std::unique_ptr<Vector> input_norm, mlp_norm;  // [hidden]
   std::unique_ptr<GatedAttention> attention;     // exactly one of the two
   std::unique_ptr<DeltaNet> delta;
@@ -81,7 +81,7 @@ class Qwen35 : public Model {
       : Model(config), rope_(make_rope(config.rope)) {
     load_ends(ops, weights);
     for (int i = 0; i < config.layer_count(); ++i) {
-      Layer layer;
+      QwenLayer layer;
       layer.input_norm =
           load_vector(ops, weights, layer_name(i, "input_layernorm.weight"), {config.hidden});
       layer.mlp_norm = load_vector(ops, weights, layer_name(i, "post_attention_layernorm.weight"),
@@ -102,7 +102,7 @@ class Qwen35 : public Model {
     const Matrix h = embedded(ops, batch);
     const Matrix x = ops.matrix(h.rows, h.width);
     const Scratch scratch = make_scratch(ops, h.rows);
-    for (const Layer& layer : layers_) {
+    for (const QwenLayer& layer : layers_) {
       ops.rms_norm(x, h, *layer.input_norm, config_.rms_norm_eps, norm_kind());
       if (layer.attention) {
         add_attention(ops, h, x, *layer.attention, scratch, cache);
@@ -173,7 +173,7 @@ class Qwen35 : public Model {
     layer.output.add(ops, h, scratch.remembered);
   }
 
-  std::vector<Layer> layers_;
+  std::vector<QwenLayer> layers_;
   Rope rope_;
 };
 

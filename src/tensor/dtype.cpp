@@ -8,38 +8,38 @@
 namespace counterbeam {
 namespace {
 
-struct Entry {
+struct DTypeEntry {
   DType dtype;
   int bits;
   std::string_view name;
 };
 
 constexpr std::array kEntries{
-    Entry{DType::Bool, 8, "BOOL"},
-    Entry{DType::U8, 8, "U8"},
-    Entry{DType::I8, 8, "I8"},
-    Entry{DType::U16, 16, "U16"},
-    Entry{DType::I16, 16, "I16"},
-    Entry{DType::U32, 32, "U32"},
-    Entry{DType::I32, 32, "I32"},
-    Entry{DType::U64, 64, "U64"},
-    Entry{DType::I64, 64, "I64"},
-    Entry{DType::BF16, 16, "BF16"},
-    Entry{DType::F16, 16, "F16"},
-    Entry{DType::F32, 32, "F32"},
-    Entry{DType::F64, 64, "F64"},
-    Entry{DType::F8E5M2, 8, "F8_E5M2"},
-    Entry{DType::F8E4M3, 8, "F8_E4M3"},
-    Entry{DType::F8E8M0, 8, "F8_E8M0"},
-    Entry{DType::F8E4M3Fnuz, 8, "F8_E4M3FNUZ"},
-    Entry{DType::F8E5M2Fnuz, 8, "F8_E5M2FNUZ"},
-    Entry{DType::F4, 4, "F4"},
-    Entry{DType::F6E2M3, 6, "F6_E2M3"},
-    Entry{DType::F6E3M2, 6, "F6_E3M2"},
-    Entry{DType::C64, 64, "C64"},
+    DTypeEntry{DType::Bool, 8, "BOOL"},
+    DTypeEntry{DType::U8, 8, "U8"},
+    DTypeEntry{DType::I8, 8, "I8"},
+    DTypeEntry{DType::U16, 16, "U16"},
+    DTypeEntry{DType::I16, 16, "I16"},
+    DTypeEntry{DType::U32, 32, "U32"},
+    DTypeEntry{DType::I32, 32, "I32"},
+    DTypeEntry{DType::U64, 64, "U64"},
+    DTypeEntry{DType::I64, 64, "I64"},
+    DTypeEntry{DType::BF16, 16, "BF16"},
+    DTypeEntry{DType::F16, 16, "F16"},
+    DTypeEntry{DType::F32, 32, "F32"},
+    DTypeEntry{DType::F64, 64, "F64"},
+    DTypeEntry{DType::F8E5M2, 8, "F8_E5M2"},
+    DTypeEntry{DType::F8E4M3, 8, "F8_E4M3"},
+    DTypeEntry{DType::F8E8M0, 8, "F8_E8M0"},
+    DTypeEntry{DType::F8E4M3Fnuz, 8, "F8_E4M3FNUZ"},
+    DTypeEntry{DType::F8E5M2Fnuz, 8, "F8_E5M2FNUZ"},
+    DTypeEntry{DType::F4, 4, "F4"},
+    DTypeEntry{DType::F6E2M3, 6, "F6_E2M3"},
+    DTypeEntry{DType::F6E3M2, 6, "F6_E3M2"},
+    DTypeEntry{DType::C64, 64, "C64"},
 };
 
-const Entry& entry(DType dtype) {
+const DTypeEntry& entry(DType dtype) {
   const auto index = static_cast<std::size_t>(dtype);
   CB_CHECK(index < kEntries.size() && kEntries[index].dtype == dtype);
   return kEntries[index];
@@ -87,14 +87,14 @@ std::string_view name_of(DType dtype) {
 }
 
 std::optional<DType> dtype_named(std::string_view name) {
-  for (const Entry& known : kEntries)
+  for (const DTypeEntry& known : kEntries)
     if (known.name == name) return known.dtype;
   return std::nullopt;
 }
 
 std::string all_dtype_names() {
   std::string names;
-  for (const Entry& known : kEntries) {
+  for (const DTypeEntry& known : kEntries) {
     if (!names.empty()) names += ", ";
     names += known.name;
   }

@@ -26,7 +26,7 @@ template <typename... Args>
 }
 
 // The header's entry for one tensor.
-struct Entry {
+struct HeaderEntry {
   std::optional<DType> dtype;
   std::optional<Shape> shape;
   std::optional<std::array<std::uint64_t, 2>> offsets;
@@ -96,7 +96,7 @@ class HeaderReader {
   void read_tensor(std::string name) {
     if (content_.tensors.size() == kMaxTensors)
       damaged(file_, "the header names more than {} tensors", kMaxTensors);
-    Entry entry;
+    HeaderEntry entry;
     cursor_.set_place(name);
     cursor_.object("the tensor", [&](const std::string& key) {
       if ((key == "dtype" && entry.dtype) || (key == "shape" && entry.shape) ||
@@ -157,7 +157,7 @@ class HeaderReader {
   }
 
   // Checks the extent of one tensor and returns its first byte.
-  const std::byte* check_extent(std::string_view name, const Entry& entry) const {
+  const std::byte* check_extent(std::string_view name, const HeaderEntry& entry) const {
     const auto [begin, end] = *entry.offsets;
     if (end < begin) wrong(name, "data_offsets [{}, {}] end before they begin", begin, end);
     if (end > data_.size())

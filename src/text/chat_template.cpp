@@ -11,7 +11,7 @@
 namespace counterbeam {
 namespace {
 
-constexpr int kMaxDepth = 60;  // of the conversation's JSON
+constexpr int kMaxMessageDepth = 60;  // of the conversation's JSON
 
 // Converts JSON to template values. Every string comes from the conversation, so none is trusted.
 class Reader {
@@ -19,7 +19,8 @@ class Reader {
   Reader(std::string_view what, std::size_t& bytes) : what_(what), bytes_(bytes) {}
 
   jinja::Value read(const Json& json, int depth = 0) {
-    if (depth > kMaxDepth) bad_input("{}: nested deeper than {} levels", what_, kMaxDepth);
+    if (depth > kMaxMessageDepth)
+      bad_input("{}: nested deeper than {} levels", what_, kMaxMessageDepth);
     bytes_ += 16;
     switch (json.type()) {
       case Json::value_t::boolean:

@@ -46,7 +46,7 @@ void lowercase(StagedText& staged) {
   });
 }
 
-struct Apply {
+struct ApplyNormalization {
   StagedText& staged;
   SplitPattern::Scratch& scratch;
 
@@ -137,7 +137,7 @@ bool Normalizer::keeps(std::string_view text) const {
 }
 
 void Normalizer::apply(StagedText& staged, SplitPattern::Scratch& scratch) const {
-  for (const Step& step : steps_) std::visit(Apply{staged, scratch}, step);
+  for (const Step& step : steps_) std::visit(ApplyNormalization{staged, scratch}, step);
 }
 
 }  // namespace counterbeam

@@ -8,7 +8,7 @@
 namespace counterbeam {
 namespace {
 
-struct Apply {
+struct ApplyStep {
   Pieces& pieces;
   PreTokenizer::Scratch& scratch;
 
@@ -88,7 +88,7 @@ bool PreTokenizer::ends_in_bytes() const {
 
 void PreTokenizer::apply(Pieces& pieces, Scratch& scratch) const {
   const std::size_t count = steps_.size() - (ends_in_bytes() ? 1 : 0);
-  for (std::size_t i = 0; i < count; ++i) std::visit(Apply{pieces, scratch}, steps_[i]);
+  for (std::size_t i = 0; i < count; ++i) std::visit(ApplyStep{pieces, scratch}, steps_[i]);
 }
 
 }  // namespace counterbeam

@@ -12,7 +12,7 @@ namespace {
 using Kind = RegexNode::Kind;
 using Greed = RegexNode::Greed;
 
-constexpr int kMaxDepth = 64;
+constexpr int kMaxRegexDepth = 64;
 constexpr unsigned kMaxRepeat = 1000;
 
 struct Flags {
@@ -74,7 +74,7 @@ class Parser {
   }
 
   RegexNode either(Flags flags) {
-    if (++depth_ > kMaxDepth) refuse("it is nested too deeply");
+    if (++depth_ > kMaxRegexDepth) refuse("it is nested too deeply");
     RegexNode result = node(Kind::Either);
     do {
       result.children.push_back(concat(flags));
@@ -109,7 +109,7 @@ class Parser {
 
   RegexNode repeated(RegexNode child) {
     for (int times = 0;; ++times) {
-      if (times > kMaxDepth) refuse("it is nested too deeply");
+      if (times > kMaxRegexDepth) refuse("it is nested too deeply");
       unsigned min, max;
       bool interval = false;
       if (take("*")) {
@@ -377,7 +377,7 @@ class Parser {
 
   // Parses what follows "[". Intersections bind loosest: [a-z&&[^b]].
   PointSet char_class(Flags flags) {
-    if (++depth_ > kMaxDepth) refuse("it is nested too deeply");
+    if (++depth_ > kMaxRegexDepth) refuse("it is nested too deeply");
     const bool inverted = take("^");
     PointSet whole{{0, kLastPoint}}, part;
     bool first = true;

@@ -34,7 +34,7 @@ Text joinable(const Call& call, const Value& value) {
 }
 
 template <Text (*Change)(const Text&)>
-Value changed(Call& call) {
+Value changed_self(Call& call) {
   call.budget.scan(8 * self(call).size());
   return same(call, Change(self(call)));
 }
@@ -151,12 +151,12 @@ Value without_suffix(Call& call) {
 
 std::vector<Builtin> str_methods() {
   return {
-      {"upper", changed<upper>, ""},
-      {"lower", changed<lower>, ""},
-      {"casefold", changed<fold_case>, ""},
-      {"swapcase", changed<swap_case>, ""},
-      {"capitalize", changed<capitalize>, ""},
-      {"title", changed<title>, ""},
+      {"upper", changed_self<upper>, ""},
+      {"lower", changed_self<lower>, ""},
+      {"casefold", changed_self<fold_case>, ""},
+      {"swapcase", changed_self<swap_case>, ""},
+      {"capitalize", changed_self<capitalize>, ""},
+      {"title", changed_self<title>, ""},
       {"strip", stripped<Side::Both>, "?_chars"},
       {"lstrip", stripped<Side::Left>, "?_chars"},
       {"rstrip", stripped<Side::Right>, "?_chars"},
