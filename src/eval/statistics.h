@@ -50,8 +50,8 @@ struct PairedTest {
 };
 
 // Tests whether two methods differ on the same questions. With one sample per question and equal
-// weights it is McNemar's exact test, otherwise a sign-flip permutation test on the weighted
-// question means. REQUIRES: the same questions with the same weights in the same order.
+// weights it is McNemar's exact test, otherwise a sign-flip permutation test (mid-p) on the
+// weighted question means. REQUIRES: the same questions with the same weights in the same order.
 PairedTest paired_test(std::span<const QuestionTally> a, std::span<const QuestionTally> b);
 
 }  // namespace counterbeam
