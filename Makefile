@@ -2,8 +2,8 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SECONDS ?= 20
 # Rooms whose tests run under ASan and UBSan, and under TSan (those that use threads).
-ASAN_TESTS ?= base tensor text grade backend cache model engine search theory eval cli
-TSAN_TESTS ?= base cache engine search eval
+ASAN_TESTS ?= backend engine model search cli eval text grade base tensor cache theory
+TSAN_TESTS ?= engine search eval base cache
 # Too slow under a sanitizer, and about numbers or whole programs: make test runs them.
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
 
@@ -44,7 +44,9 @@ test: setup
 test-asan test-tsan: test-%: setup
 	cmake --preset $*
 	cmake --build build/$* -j $(JOBS) --target counterbeam $(addprefix test_,$(TESTS_$*))
-	@for room in $(TESTS_$*); do echo "== $$room under $*"; build/$*/tests/test_$$room --gtest_brief=1 --gtest_filter='$(SANITIZED)' || exit 1; done
+	@# Several at a time, the longest first; each prints when it is done.
+	@printf '%s\n' $(TESTS_$*) | xargs -P $(JOBS) -I{} sh -c 'log=build/$*/tests/{}.log; echo "== {} under $*" >$$log; \
+	  build/$*/tests/test_{} --gtest_brief=1 --gtest_filter="$(SANITIZED)" >>$$log 2>&1; code=$$?; cat $$log; exit $$code'
 TESTS_asan = $(ASAN_TESTS)
 TESTS_tsan = $(TSAN_TESTS)
 

@@ -1,7 +1,7 @@
 # compile_together(TARGET): the sources of a target are compiled in batches of eight, each as one
 # file, which parses the headers once per batch: the whole program in half the time. The price is
 # that names in anonymous namespaces must be unique within a room. COUNTERBEAM_UNITY=OFF compiles
-# every file by itself; all presets but release do, so that a missing include is seen.
+# every file by itself; the presets debug and fuzz do, so that a missing include is seen.
 function(compile_together target)
   if(COUNTERBEAM_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
