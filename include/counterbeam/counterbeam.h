@@ -34,6 +34,17 @@ struct Message {
   std::string content;
 };
 
+// A pair of contexts by name (docs/contexts.md).
+struct ContextPair {
+  std::string name{};
+  std::string positive{};
+  std::string negative{};
+};
+
+// The pairs of a file {"NAME": {"positive": TEXT, "negative": TEXT}, ...}. BadInput names the file,
+// the pair and what is wrong with it.
+std::vector<ContextPair> read_context_pairs(const std::string& path);
+
 // Told after every block of a search.
 struct AskProgress {
   int block = 0;             // counted from 1
@@ -65,8 +76,9 @@ struct AskOptions {
   std::string contexts{};      // a named pair instead of the method's
   std::string positive{};      // or a pair of your own; both or neither
   std::string negative{};
-  std::string system{};  // system message; empty: none, or the first of the messages
-  bool raw = false;      // continue the question itself, without a chat template
+  std::vector<ContextPair> pairs{};  // named pairs of your own, for `contexts` and `method`
+  std::string system{};              // system message; empty: none, or the first of the messages
+  bool raw = false;                  // continue the question itself, without a chat template
   std::string template_arguments = "{}";  // JSON object of what else the template sees
   std::uint64_t seed = 0;                 // same seed, same answer
   std::uint32_t question = 0;  // number of the question in a series; part of the randomness
@@ -105,11 +117,12 @@ struct TokenScore {
 };
 
 struct ScoreOptions {
-  std::string contexts = "reasoning";  // a named pair, neutral, or none
-  std::string positive{};              // or your own; both or neither
+  std::string contexts{};  // a named pair, neutral, or none; empty: reasoning
+  std::string positive{};  // or your own; both or neither
   std::string negative{};
-  double steer = 0.25;  // strength 1/alpha of the score
-  bool end = false;     // count the token that ends the answer too: the likeliest end token
+  std::vector<ContextPair> pairs{};  // named pairs of your own, for `contexts`
+  double steer = 0.25;               // strength 1/alpha of the score
+  bool end = false;  // count the token that ends the answer too: the likeliest end token
   std::string system{};
   bool raw = false;
   std::string template_arguments = "{}";

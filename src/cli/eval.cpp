@@ -14,7 +14,8 @@ Command eval_command(const Globals& globals) {
                     .value = repeated(options->methods, "METHOD,..."),
                     .help =
                         "Methods with settings, such as sample,beam,cbs:steer=0.7:block=16; a "
-                        "value with commas or colons stands in double quotes"};
+                        "value with commas or colons stands in double quotes. @FILE reads them "
+                        "from a file: one per line, or a JSON array"};
   methods.value.choices = method_choices();
   Command command = {
       .name = "eval",
@@ -23,6 +24,8 @@ Command eval_command(const Globals& globals) {
       .sections = {methods_section(), settings_section()},
       .examples = {"counterbeam eval --task tiny-math --methods sample,beam,cbs:steer=0.7 --out "
                    "runs/math",
+                   "counterbeam eval --task tiny-math --methods beam,cbs:contexts=mine --contexts "
+                   "@pairs.json --out runs/mine",
                    "counterbeam eval --task math500 --data math500/test.jsonl --model "
                    "Qwen/Qwen2.5-7B --methods beam,cbs --out runs/math500 --resume"},
       .run = [options, &globals] { options->execute(globals, ""); }};

@@ -1,7 +1,5 @@
 #include "cli/eval_options.h"
 
-#include <fmt/ranges.h>
-
 #include <cstdio>
 
 #include "base/error.h"
@@ -43,6 +41,7 @@ void EvalCommand::add_to(Command& command) {
       {.name = "--data",
        .value = text(data, "FILE"),
        .help = "The task's file, or a folder that holds it (the tiny tasks ship)"},
+      contexts.files_option(),
       {.name = "--limit",
        .value = whole(run.limit, 1, 1 << 30),
        .help = "Run the first N problems of each task",
@@ -78,7 +77,10 @@ void EvalCommand::add_to(Command& command) {
 
 void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
   parse_shard(shard, run);
-  run.methods = parse_methods(fmt::format("{}", fmt::join(methods, ",")));
+  std::vector<MethodText> given;
+  for (const std::string& list : methods)
+    for (MethodText& method : split_methods(list)) given.push_back(std::move(method));
+  run.methods = parse_methods(given, contexts.book());
   if (samples) run.samples = *samples;
   if (tasks.size() > 1 && !data.empty() && !std::filesystem::is_directory(data))
     bad_input("--data: {} is one file, but there are {} tasks; name a folder that holds theirs",

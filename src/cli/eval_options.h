@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/contexts_option.h"
 #include "cli/globals.h"
 #include "eval/report.h"
 #include "eval/run.h"
@@ -13,7 +14,8 @@ namespace counterbeam::cli {
 
 struct EvalCommand {
   std::vector<std::string> tasks;
-  std::vector<std::string> methods;  // lists as the user gave them
+  std::vector<std::string> methods;  // lists and @FILEs as the user gave them
+  ContextsOption contexts;
   std::string data;
   TaskPrompts prompts;
   std::string shard = "0/1";

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <algorithm>
-
 #include "base/error.h"
 #include "base/quote.h"
 #include "search/methods.h"
@@ -12,10 +10,26 @@
 namespace counterbeam::cli {
 namespace {
 
-std::string shown_default(const Method& method, const Setting& setting) {
-  const std::string value = value_text(default_settings(method), setting);
+std::string shown(const std::string& value) {
   if (value.empty()) return "none";
   return value.find(' ') == value.npos ? value : in_quotes(value);
+}
+
+// "0.25", or "0.25 (1.5 with policy=cfg)" where the default depends on another setting.
+std::string shown_default(const Method& method, const Setting& setting) {
+  Settings settings = default_settings(method);
+  std::string text = shown(value_text(settings, setting));
+  std::vector<std::string> others;
+  for (const SettingUse& use : method.settings) {
+    if (use.setting != &setting) continue;
+    for (const DefaultWhen& when : use.when) {
+      settings.*std::get<std::string Settings::*>(when.other->member) = when.value;
+      set_dependent_defaults(settings, {});
+      others.push_back(fmt::format("{} with {}={}", shown(value_text(settings, setting)),
+                                   when.other->name, when.value));
+    }
+  }
+  return others.empty() ? text : fmt::format("{} ({})", text, fmt::join(others, ", "));
 }
 
 // "16; 1 for sample, greedy": the default of the first method that has the setting, then those that
@@ -77,7 +91,9 @@ Section methods_section() {
 
 Section settings_section() {
   Section section = {.title = "Settings of methods",
-                     .text = "They follow the method's name after colons: cbs:steer=0.7:block=16."};
+                     .text =
+                         "They follow the method's name after colons: cbs:steer=0.7:block=16. "
+                         "A value with colons or commas stands in double quotes."};
   for (const Setting& setting : all_settings()) {
     Option row = option_of(setting);
     row.name = fmt::format("{}={}", setting.name, row.value.placeholder);
@@ -95,6 +111,12 @@ void MethodOptions::add_to(Command& command) {
   command.options.push_back(std::move(method));
   for (const Setting& setting : all_settings()) {
     Option option = option_of(setting);
+    if (setting.name == "contexts") {
+      option.value = contexts_.name_or_files();
+      option.help += "; @FILE reads pairs of your own, whose names may then be given";
+      command.options.push_back(std::move(option));
+      continue;
+    }
     option.value.take = [this, name = std::string(setting.name)](
                             std::string_view value, std::string_view) { given_[name] = value; };
     command.options.push_back(std::move(option));
@@ -103,20 +125,20 @@ void MethodOptions::add_to(Command& command) {
 }
 
 Settings MethodOptions::settings() const {
-  Settings settings = parse_method(method_);
-  const std::vector<std::string> named = settings_given(method_);
+  GivenMethod method(method_);
   for (const Setting& setting : all_settings()) {
     const auto given = given_.find(std::string(setting.name));
     if (given == given_.end()) continue;
-    if (!settings.method->find(setting.name))
+    if (!method.method().find(setting.name))
       bad_input("--{}: {} does not use it (see counterbeam ask --help)", setting.name,
-                settings.method->name);
-    if (std::find(named.begin(), named.end(), setting.name) != named.end())
+                method.method().name);
+    if (method.gives(setting.name))
       bad_input("--{}: given twice, here and in --method; give it once", setting.name);
-    set_value(settings, setting, given->second, fmt::format("--{}", setting.name));
+    method.give(setting.name, given->second, fmt::format("--{}", setting.name));
   }
-  validate(settings);
-  return settings;
+  const ContextBook book = contexts_.book();
+  contexts_.give_to(method, book);
+  return method.resolve(book);
 }
 
 }  // namespace counterbeam::cli

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "search/methods.h"
+#include "cli/contexts_option.h"
+#include "search/method_strings.h"
 
 namespace counterbeam::cli {
 
@@ -22,6 +23,7 @@ class MethodOptions {
  private:
   std::string method_ = "cbs";
   std::map<std::string, std::string> given_;  // by setting name
+  ContextsOption contexts_;
 };
 
 // The names of all methods, for completion.

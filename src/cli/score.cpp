@@ -2,16 +2,18 @@
 // lines of answers.
 #include <algorithm>
 #include <atomic>
+#include <map>
 
 #include "base/error.h"
 #include "base/output.h"
+#include "base/quote.h"
 #include "base/terminal.h"
 #include "cli/commands.h"
+#include "cli/contexts_option.h"
 #include "cli/interrupt.h"
 #include "cli/line_filter.h"
 #include "cli/loading.h"
 #include "cli/question_options.h"
-#include "search/methods.h"
 #include "search/score_answer.h"
 
 namespace counterbeam::cli {
@@ -21,7 +23,31 @@ struct ScoreOptions {
   QuestionOptions asked;
   std::optional<std::string> question, answer;
   bool end = false;
-  Settings settings = default_settings(default_method());
+  ContextsOption contexts;
+  std::map<std::string, std::string> given;  // by setting name
+
+  Option setting_option(const std::string& name) {
+    const Setting& setting = setting_named(name);
+    const Settings standard = default_settings(default_method());
+    const std::string value = value_text(standard, setting);
+    Option option = {.name = "--" + name,
+                     .value = custom(std::string(setting.type_name()),
+                                     [this, name](std::string_view text, std::string_view) {
+                                       given[name] = text;
+                                     }),
+                     .help = std::string(setting.help),
+                     .standard = value == " " ? in_quotes(value) : value};
+    option.value.choices.assign(setting.choices.begin(), setting.choices.end());
+    return option;
+  }
+
+  Settings settings() const {
+    GivenMethod method(default_method().name);
+    for (const auto& [name, value] : given) method.give(name, value, "--" + name);
+    const ContextBook book = contexts.book();
+    contexts.give_to(method, book);
+    return method.resolve(book);
+  }
 };
 
 // A terminal colour for a reward: green above zero, red below, stronger with size.
@@ -97,11 +123,11 @@ void score_lines(const ScoreOptions& options, const ScoreText& scoring, const Gl
 }
 
 void run_score(const ScoreOptions& options, const Globals& globals) {
-  validate(options.settings);
+  const Settings settings = options.settings();
   const bool given = options.question && options.answer;
   if (options.asked.jsonl ? options.question || options.answer : !given)
     bad_input("score: give --question and --answer, or --jsonl alone");
-  const ScoreText scoring{options.settings, options.end, &cancelled_by_ctrl_c()};
+  const ScoreText scoring{settings, options.end, &cancelled_by_ctrl_c()};
   if (options.asked.jsonl) return score_lines(options, scoring, globals);
   const LoadedModel model = load_model(globals);
   const Candidate scored =
@@ -109,7 +135,7 @@ void run_score(const ScoreOptions& options, const Globals& globals) {
   if (globals.json)
     print_result("{}\n", to_line(scored_json(scored, model)));
   else
-    print_table(scored, model, options.settings.steer);
+    print_table(scored, model, settings.steer);
 }
 
 }  // namespace
@@ -130,20 +156,14 @@ Command score_command(const Globals& globals) {
                    .help = "Score the token that ends the answer too: of the model's end tokens "
                            "the one that is likeliest there"},
                   {.name = "--contexts",
-                   .value = text(options->settings.contexts, "NAME"),
-                   .help = "Context pair by name (docs/search.md), neutral or none"},
-                  {.name = "--positive",
-                   .value = text(options->settings.positive),
-                   .help = "A positive context of your own"},
-                  {.name = "--negative",
-                   .value = text(options->settings.negative),
-                   .help = "A negative context of your own"},
-                  {.name = "--joiner",
-                   .value = text(options->settings.joiner),
-                   .help = "Text between question and context"},
-                  {.name = "--steer",
-                   .value = number(options->settings.steer, -1000, 1000),
-                   .help = "Steering strength 1/alpha of the score"}},
+                   .value = options->contexts.name_or_files(),
+                   .help = "Context pair by name, neutral or none; @FILE reads pairs of your own, "
+                           "whose names may then be given (docs/contexts.md)",
+                   .standard = default_settings(default_method()).contexts},
+                  options->setting_option("positive"),
+                  options->setting_option("negative"),
+                  options->setting_option("joiner"),
+                  options->setting_option("steer")},
       .examples = {"counterbeam score --question 'Compute 12 + 3 * 7.' --answer 'It is 33.'",
                    "counterbeam score --jsonl < answers.jsonl > scores.jsonl"},
       .run = [options, &globals] { run_score(*options, globals); }};

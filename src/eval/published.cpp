@@ -6,7 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "search/methods.h"
+#include "search/method_strings.h"
 
 namespace counterbeam {
 namespace {

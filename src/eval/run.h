@@ -12,7 +12,7 @@
 #include "eval/samples.h"
 #include "eval/tasks.h"
 #include "search/loaded_model.h"
-#include "search/methods.h"
+#include "search/method_strings.h"
 
 namespace counterbeam {
 

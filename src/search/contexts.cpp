@@ -3,6 +3,8 @@
 #include <array>
 
 #include "base/error.h"
+#include "base/trim.h"
+#include "search/context_book.h"
 
 namespace counterbeam {
 namespace {
@@ -10,13 +12,8 @@ namespace {
 constexpr std::string_view kOpening = "This is an example for a response ";
 
 ContextPair pair(std::string_view name, std::string_view positive, std::string_view negative) {
-  return {name, std::string(kOpening).append(positive), std::string(kOpening).append(negative)};
-}
-
-std::string names() {
-  std::string list;
-  for (const ContextPair& context : named_contexts()) list += std::string(context.name) + ", ";
-  return list + "none";
+  return {std::string(name), std::string(kOpening).append(positive),
+          std::string(kOpening).append(negative)};
 }
 
 }  // namespace
@@ -48,13 +45,23 @@ std::span<const ContextPair> named_contexts() {
 }
 
 std::optional<ContextPair> chosen_contexts(const Settings& settings) {
-  if (!settings.positive.empty()) return ContextPair{"user", settings.positive, settings.negative};
+  if (!settings.positive.empty() || !settings.negative.empty())
+    return ContextPair{settings.contexts, settings.positive, settings.negative};
   if (settings.contexts == "none") return std::nullopt;
-  for (const ContextPair& context : named_contexts())
-    if (context.name == settings.contexts) return context;
-  bad_input(
-      "--contexts: \"{}\" is not known; allowed: {}, or your own by --positive and --negative",
-      settings.contexts, names());
+  return ContextBook().at(settings.contexts);
+}
+
+void check_pair(const ContextPair& pair, std::string_view place) {
+  const auto check_side = [&](std::string_view side, std::string_view text) {
+    if (trim(text, kAsciiSpace).empty())
+      bad_input("{}: the {} context is empty; give it a text, or leave contexts out (none)", place,
+                side);
+  };
+  check_side("positive", pair.positive);
+  check_side("negative", pair.negative);
+  if (pair.positive == pair.negative)
+    bad_input("{}: both contexts have the same text, so that every reward is 0; make them differ",
+              place);
 }
 
 std::string with_context(std::string_view question, std::string_view joiner,

@@ -32,6 +32,15 @@ Uses contrast(double steer) {
           use("negative", ""), use("joiner", " ")};
 }
 
+void put(Settings& settings, const Setting& setting, const SettingValue& value) {
+  std::visit(
+      [&](auto member) {
+        using Value = std::remove_cvref_t<decltype(settings.*member)>;
+        settings.*member = std::get<Value>(value);
+      },
+      setting.member);
+}
+
 // In the order of all_settings().
 Uses together(std::initializer_list<Uses> parts) {
   Uses all;
@@ -120,19 +129,6 @@ std::vector<Method> make_methods() {
   };
 }
 
-std::string settings_of(const Method& method) {
-  std::string names;
-  for (const SettingUse& one : method.settings)
-    names += (names.empty() ? "" : ", ") + std::string(one.setting->name);
-  return names;
-}
-
-std::string nearest_setting(const Method& method, std::string_view name) {
-  std::vector<std::string_view> names;
-  for (const SettingUse& one : method.settings) names.push_back(one.setting->name);
-  return did_you_mean(name, names);
-}
-
 }  // namespace
 
 const Setting* Method::find(std::string_view setting) const {
@@ -171,18 +167,22 @@ Settings default_settings(const Method& method) {
   Settings settings;
   settings.method = &method;
   for (const auto* uses : {&method.settings, &method.fixed})
-    for (const SettingUse& one : *uses)
-      std::visit(
-          [&](auto member) {
-            using Value = std::remove_cvref_t<decltype(settings.*member)>;
-            settings.*member = std::get<Value>(one.otherwise);
-          },
-          one.setting->member);
+    for (const SettingUse& one : *uses) put(settings, *one.setting, one.otherwise);
   return settings;
 }
 
 Settings default_settings(std::string_view method) {
   return default_settings(method_named(method));
+}
+
+void set_dependent_defaults(Settings& settings, std::span<const std::string_view> given) {
+  for (const SettingUse& one : settings.method->settings) {
+    if (std::find(given.begin(), given.end(), one.setting->name) != given.end()) continue;
+    const auto applies = std::find_if(
+        one.when.begin(), one.when.end(),
+        [&](const DefaultWhen& when) { return value_text(settings, *when.other) == when.value; });
+    if (applies != one.when.end()) put(settings, *one.setting, applies->otherwise);
+  }
 }
 
 Settings without_contexts(Settings settings) {
@@ -191,92 +191,6 @@ Settings without_contexts(Settings settings) {
   settings.positive = settings.negative = "";
   settings.joiner = " ";
   return settings;
-}
-
-namespace {
-
-// The pieces of `text` between separators that stand outside quotes.
-std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> pieces;
-  std::size_t start = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (quoted && text[i] == '\\') {
-      ++i;
-    } else if (text[i] == '"') {
-      quoted = !quoted;
-    } else if (text[i] == separator && !quoted) {
-      pieces.push_back(text.substr(start, i - start));
-      start = i + 1;
-    }
-  }
-  if (quoted) bad_input("{}: a quote is opened and not closed", text);
-  pieces.push_back(text.substr(start));
-  return pieces;
-}
-
-// The value itself, quotes and escapes taken away.
-std::string unquoted(std::string_view value, std::string_view origin) {
-  if (!value.starts_with('"')) return std::string(value);
-  std::string text;
-  std::size_t i = 1;
-  for (; i < value.size() && value[i] != '"'; ++i) {
-    if (value[i] == '\\' && i + 1 < value.size()) ++i;
-    text += value[i];
-  }
-  if (i + 1 != value.size())
-    bad_input("{}: {}: nothing may follow the closing quote but : or ,", origin, value);
-  return text;
-}
-
-}  // namespace
-
-Settings parse_method(std::string_view text) {
-  const std::vector<std::string_view> pieces = split(text, ':');
-  const Method& method = method_named(pieces[0]);
-  Settings settings = default_settings(method);
-  std::vector<std::string_view> given;
-  for (const std::string_view item : std::span(pieces).subspan(1)) {
-    const auto equals = item.find('=');
-    if (equals == item.npos)
-      bad_input("\"{}\" in a method: expected NAME=VALUE, as in cbs:steer=0.7", item);
-    const std::string_view name = item.substr(0, equals);
-    const Setting* setting = method.find(name);
-    if (!setting)
-      bad_input("{} has no setting \"{}\"; it has: {}{}", method.name, name, settings_of(method),
-                nearest_setting(method, name));
-    const std::string origin = fmt::format("{}:{}", method.name, name);
-    if (std::find(given.begin(), given.end(), name) != given.end())
-      bad_input("{}: given twice; give it once", origin);
-    given.push_back(name);
-    set_value(settings, *setting, unquoted(item.substr(equals + 1), origin), origin);
-  }
-  validate(settings);
-  return settings;
-}
-
-std::vector<std::string> settings_given(std::string_view text) {
-  std::vector<std::string> names;
-  const std::vector<std::string_view> pieces = split(text, ':');
-  for (const std::string_view item : std::span(pieces).subspan(1))
-    names.emplace_back(item.substr(0, item.find('=')));
-  return names;
-}
-
-std::vector<MethodString> parse_methods(std::span<const std::string> texts) {
-  std::vector<MethodString> parsed;
-  for (const std::string& text : texts) {
-    for (const MethodString& former : parsed)
-      if (former.text == text) bad_input("--methods: {} is given twice", text);
-    parsed.push_back({text, parse_method(text)});
-  }
-  return parsed;
-}
-
-std::vector<MethodString> parse_methods(std::string_view list) {
-  std::vector<std::string> texts;
-  for (const std::string_view text : split(list, ',')) texts.emplace_back(text);
-  return parse_methods(texts);
 }
 
 }  // namespace counterbeam

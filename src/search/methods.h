@@ -22,10 +22,18 @@ enum class Contrast {
 
 using SettingValue = std::variant<int, double, bool, std::string>;
 
+// The default of a setting where another setting of the method has a certain value.
+struct DefaultWhen {
+  const Setting* other;
+  std::string_view value;
+  SettingValue otherwise;
+};
+
 // A setting that a method has, with the method's default.
 struct SettingUse {
   const Setting* setting;
   SettingValue otherwise;
+  std::vector<DefaultWhen> when{};  // the first that applies takes the place of `otherwise`
 };
 
 struct Method {
@@ -59,26 +67,11 @@ std::string method_names();  // "cbs, beam, ..."
 Settings default_settings(const Method& method);
 Settings default_settings(std::string_view method);
 
+// Defaults that depend on other settings, put in for the settings that are not in `given`.
+void set_dependent_defaults(Settings& settings, std::span<const std::string_view> given);
+
 // What the samples of a method with ranks_whole_samples depend on: the settings without contexts
 // and steering.
 Settings without_contexts(Settings settings);
-
-// A method as a user wrote it, with what it means. Strings are parsed once, where they come in.
-struct MethodString {
-  std::string text;
-  Settings settings;
-};
-
-// "cbs", "cbs:steer=0.7:block=16". A value may stand in double quotes and then hold anything
-// (\" and \\ inside): cbs:positive="Excellent, step by step:":negative="Wrong reasoning:". Error
-// names the setting and what is allowed.
-Settings parse_method(std::string_view text);
-
-// The names of the settings that such a string gives.
-std::vector<std::string> settings_given(std::string_view text);
-
-// Several, separated by commas outside quotes. Error where one is given twice.
-std::vector<MethodString> parse_methods(std::string_view list);
-std::vector<MethodString> parse_methods(std::span<const std::string> texts);
 
 }  // namespace counterbeam

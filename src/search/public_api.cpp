@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "base/parallel_for.h"
 #include "search/answer.h"
-#include "search/methods.h"
+#include "search/method_strings.h"
 #include "search/score_answer.h"
 
 namespace counterbeam {
@@ -20,21 +20,37 @@ AnswerCandidate public_candidate(const LoadedModel& model, const Candidate& cand
 }
 
 // A pair given beside the method takes the place of the method's own.
-void set_contexts(Settings& settings, const std::string& contexts, const std::string& positive,
-                  const std::string& negative) {
-  if (contexts.empty() && positive.empty() && negative.empty()) return;
-  if (!settings.method->find("contexts"))
-    bad_input("contexts: {} does not use any", settings.method->name);
-  if (!contexts.empty()) settings.contexts = contexts;
-  settings.positive = positive;
-  settings.negative = negative;
-  validate(settings);
+template <typename Options>
+void give_contexts(GivenMethod& method, const Options& options) {
+  const std::pair<const char*, const std::string&> fields[] = {{"contexts", options.contexts},
+                                                               {"positive", options.positive},
+                                                               {"negative", options.negative}};
+  if (options.contexts.empty() && options.positive.empty() && options.negative.empty()) return;
+  if (!method.method().find("contexts"))
+    bad_input("contexts: {} does not use any", method.method().name);
+  for (const auto& [name, value] : fields) {
+    method.take_back(name);
+    if (!value.empty()) method.give(name, value, name);
+  }
+}
+
+ContextBook book_of(const std::vector<ContextPair>& pairs) {
+  ContextBook book;
+  for (const ContextPair& pair : pairs) book.add(pair, fmt::format("pairs: \"{}\"", pair.name));
+  return book;
 }
 
 Settings settings_of(const AskOptions& options) {
-  Settings settings = parse_method(options.method);
-  set_contexts(settings, options.contexts, options.positive, options.negative);
-  return settings;
+  GivenMethod method(options.method);
+  give_contexts(method, options);
+  return method.resolve(book_of(options.pairs));
+}
+
+Settings settings_of(const ScoreOptions& options) {
+  GivenMethod method(default_method().name);
+  give_contexts(method, options);
+  method.give("steer", fmt::format("{}", options.steer), "steer");
+  return method.resolve(book_of(options.pairs));
 }
 
 AnswerOptions answer_options(const LoadedModel& model, const AskOptions& options) {
@@ -117,10 +133,7 @@ ScoredAnswer scored_answer(const LoadedModel& model, Question question, const st
   question.system = options.system.empty() ? question.system : options.system;
   question.raw = options.raw;
   question.template_arguments = options.template_arguments;
-  Settings settings = default_settings(default_method());
-  set_contexts(settings, options.contexts, options.positive, options.negative);
-  settings.steer = options.steer;
-  validate(settings);
+  const Settings settings = settings_of(options);
   const Candidate scored = score_text(model, question, answer, {settings, options.end});
   ScoredAnswer result{.score = scored.score};
   for (std::size_t i = 0; i < scored.tokens.size(); ++i) {

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "search/contexts.h"
 #include "search/methods.h"
 
 namespace counterbeam {
@@ -65,7 +66,7 @@ constexpr std::array kSettings = {
             0,
             0,
             {},
-            "Context pair by name (docs/search.md lists them), neutral, or none"},
+            "Context pair by name (docs/contexts.md lists them), neutral, or none"},
     Setting{"positive", &Settings::positive, 0, 0, {}, "Your own positive context"},
     Setting{"negative", &Settings::negative, 0, 0, {}, "Your own negative context"},
     Setting{"joiner",
@@ -135,7 +136,7 @@ void check_value(const Settings& settings, const Setting& setting, std::string_v
 }
 
 bool has_pair(const Settings& settings) {
-  return !settings.positive.empty() || settings.contexts != "none";
+  return settings.contexts != "none";
 }
 
 }  // namespace
@@ -186,6 +187,8 @@ void validate(const Settings& settings) {
               settings.beams, settings.beams);
   if (settings.positive.empty() != settings.negative.empty())
     bad_input("--positive and --negative go together: give both, or a named pair by --contexts");
+  if (settings.method->find("contexts"))
+    if (const auto pair = chosen_contexts(settings)) check_pair(*pair, settings.method->name);
   if (settings.method->contrast == Contrast::Required && !has_pair(settings))
     bad_input("--contexts: {} draws from a contrast and needs a pair, not \"none\"",
               settings.method->name);

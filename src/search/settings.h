@@ -17,7 +17,7 @@ namespace counterbeam {
 struct Method;
 
 // The values a method runs with. A method reads the settings of its row; the others keep the
-// neutral values given here. Make one by default_settings() or parse_method().
+// neutral values given here. Make one by parse_method(), or by default_settings().
 struct Settings {
   const Method* method = nullptr;
 
@@ -33,8 +33,8 @@ struct Settings {
   double min_p = 0;
   double steer = 0;  // 1/alpha
 
-  std::string contexts = "reasoning";  // a named pair, neutral, or none
-  std::string positive, negative;      // the user's own pair; both or neither
+  std::string contexts = "reasoning";  // a named pair, neutral, "own", or none
+  std::string positive, negative;      // the texts of the pair; empty: those of a named one
   std::string joiner = " ";            // between question and context
 
   int lookahead = 0;  // M rollouts per candidate; 0: off

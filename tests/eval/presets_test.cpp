@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "search/methods.h"
+#include "search/method_strings.h"
 
 namespace counterbeam {
 namespace {

@@ -4,7 +4,7 @@
 #include <random>
 
 #include "base/error.h"
-#include "search/methods.h"
+#include "search/method_strings.h"
 #include "support/replay.h"
 #include "theory/toy_engine.h"
 

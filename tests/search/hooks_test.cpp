@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "base/error.h"
-#include "search/methods.h"
+#include "search/method_strings.h"
 #include "support/replay.h"
 #include "theory/toy_engine.h"
 

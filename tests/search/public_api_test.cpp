@@ -81,6 +81,30 @@ TEST(PublicApi, ContextsAreFields) {
   EXPECT_THROW(model().ask(kQuestion, {.method = kShort, .positive = "only one"}), BadInput);
 }
 
+TEST(PublicApi, ContextsOfYourOwn) {
+  const std::string quoted =
+      std::string(kShort) + R"(:positive="Excellent, step by step:":negative="Wrong reasoning:")";
+  const Answer inlined = model().ask(kQuestion, {.method = quoted, .trace = true});
+  const std::vector<ContextPair> pairs = {{"mine", "Excellent, step by step:", "Wrong reasoning:"}};
+  const Answer named =
+      model().ask(kQuestion, {.method = std::string(kShort) + ":contexts=mine", .pairs = pairs});
+  EXPECT_EQ(named.tokens, inlined.tokens);
+  EXPECT_EQ(named.score, inlined.score);
+  EXPECT_EQ(model().ask(kQuestion, {.method = kShort, .contexts = "mine", .pairs = pairs}).score,
+            inlined.score);
+  const Json settings = parse_json(inlined.trace, "trace")["settings"];
+  EXPECT_EQ(settings["positive"], "Excellent, step by step:");
+  EXPECT_EQ(settings["negative"], "Wrong reasoning:");
+  const auto score = [&](const ScoreOptions& options) {
+    return model().score(kQuestion, inlined.text, options).score;
+  };
+  EXPECT_EQ(score({.contexts = "mine", .pairs = pairs}),
+            score({.positive = pairs[0].positive, .negative = pairs[0].negative}));
+  EXPECT_THROW(model().ask(kQuestion, {.method = kShort, .contexts = "mine"}), BadInput);
+  EXPECT_THROW(model().ask(kQuestion, {.method = kShort, .pairs = {{"detail", "a", "b"}}}),
+               BadInput);
+}
+
 TEST(PublicApi, SelfConsistencyVotesOnTheExtractedAnswer) {
   const Answer answer =
       model().ask(kQuestion, {.method = "self-consistency:beams=12:max-tokens=96:temperature=1.2"});

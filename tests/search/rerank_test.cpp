@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "search/methods.h"
+#include "search/method_strings.h"
 #include "theory/toy_engine.h"
 
 namespace counterbeam {

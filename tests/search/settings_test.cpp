@@ -3,7 +3,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "search/contexts.h"
-#include "search/methods.h"
+#include "search/method_strings.h"
 
 namespace counterbeam {
 namespace {

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "engine/local_engine.h"
 #include "search/loaded_model.h"
-#include "search/methods.h"
+#include "search/method_strings.h"
 #include "search/score_answer.h"
 #include "support/replay.h"
 

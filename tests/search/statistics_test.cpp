@@ -5,7 +5,7 @@
 #include <cmath>
 #include <random>
 
-#include "search/methods.h"
+#include "search/method_strings.h"
 #include "search/power.h"
 #include "theory/exact.h"
 #include "theory/power_toy.h"
