@@ -26,6 +26,9 @@ struct LoadOptions {
   bool progress = false;        // a bar on the terminal while loading
   std::int64_t cache_bytes =
       0;  // for keys, values and recurrent states; 0: a share of what is free
+  // Where answers stop. "turn": at the checkpoint's own end tokens, and at the token with which its
+  // chat template ends an assistant's message; "eos": at the checkpoint's own end tokens alone.
+  std::string stop_at = "turn";
 };
 
 // One turn of a conversation.
@@ -137,9 +140,9 @@ struct ModelInfo {
   std::string name{};    // ORG/NAME, or the folder's name
   std::string engine{};  // model and back end, for people
   int vocabulary = 0;
-  std::int64_t max_length = 0;  // prompt and answer together
-  std::vector<std::int32_t> end_tokens{};
-  bool chat_template = false;  // false: questions need `raw`
+  std::int64_t max_length = 0;             // prompt and answer together
+  std::vector<std::int32_t> end_tokens{};  // end an answer; see LoadOptions::stop_at
+  bool chat_template = false;              // false: questions need `raw`
 };
 
 class LanguageModel {

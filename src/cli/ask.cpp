@@ -98,7 +98,7 @@ AnsweredQuestion search_live(const LoadedModel& model, const Question& question,
 void ask_one(const AskOptions& options, const Settings& settings, const Globals& globals) {
   if (!options.trace.empty()) check_trace_path(options.trace);
   const Question question = options.asked.question(text_argument(*options.question));
-  const LoadedModel model = load_model(globals);
+  const LoadedModel model = load_model(globals, options.asked.stop.at);
   LiveAnswer live(globals.quiet || globals.json, model.engine());
   const AnsweredQuestion answered = search_live(model, question, settings, live, globals.seed);
   const SearchResult& result = answered.result;
@@ -115,7 +115,7 @@ void ask_one(const AskOptions& options, const Settings& settings, const Globals&
 
 // Every line gets the answer that `ask` gives it alone.
 void ask_lines(const AskOptions& options, const Settings& settings, const Globals& globals) {
-  const LoadedModel model = load_model(globals);
+  const LoadedModel model = load_model(globals, options.asked.stop.at);
   AnswerOptions asking;
   asking.seed = globals.seed;
   asking.cancellation = &cancelled_by_ctrl_c();

@@ -73,6 +73,7 @@ void EvalCommand::add_to(Command& command) {
        .help = "Leave timings out of samples.jsonl, so that two runs are equal byte for byte"},
   };
   command.options.insert(command.options.end(), options.begin(), options.end());
+  stop.add_to(command);
 }
 
 void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
@@ -88,7 +89,7 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   std::vector<TaskData> loaded;
   for (const std::string& name : tasks)
     loaded.push_back(load_task(name, data, globals.seed, prompts));
-  const LoadedModel model = load_model(globals);
+  const LoadedModel model = load_model(globals, stop.at);
   run.seed = globals.seed;
   run.quiet = globals.quiet || globals.json;
   run.cancellation = &cancelled_by_ctrl_c();

@@ -7,6 +7,7 @@
 
 #include "cli/contexts_option.h"
 #include "cli/globals.h"
+#include "cli/question_options.h"
 #include "eval/report.h"
 #include "eval/run.h"
 
@@ -18,6 +19,7 @@ struct EvalCommand {
   ContextsOption contexts;
   std::string data;
   TaskPrompts prompts;
+  StopOptions stop;
   std::string shard = "0/1";
   std::optional<int> samples;  // in place of run.samples
   EvalOptions run;

@@ -1,6 +1,6 @@
 // inspect: what a checkpoint is, whether it would load, and the memory it takes. It runs the code
 // that loads (dry_load.h), so it finds exactly what loading finds.
-#include <fmt/ranges.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -32,13 +32,21 @@ struct InspectOptions {
   int tokens = 0;  // 0: 2048, or the model's context where that is shorter
 };
 
+struct EndToken {
+  TokenId id;
+  std::string text;  // empty where there is no tokenizer
+};
+
 // What there is to say, before it is printed one way or the other.
 struct Report {
   ModelConfig config;
   std::string source;         // a folder or the name of a shape
   std::optional<DType> file;  // dtype of the embedding table; none for a shape
   StoredWeights::Extent extent;
-  std::vector<TokenId> eos;
+  std::vector<EndToken> eos;  // the checkpoint's own
+  std::optional<EndToken> end_of_turn;
+  std::string end_of_turn_note;       // why there is none
+  std::vector<TokenId> stops;         // what ends an answer by default
   std::optional<std::size_t> tokens;  // of the tokenizer; none if there is none
   std::string chat_error;             // why there is no chat template
   DryLoad load;
@@ -53,7 +61,13 @@ Report report_on(const ModelSource& source) {
   report.source = source.location();
   const ModelParts parts = read_parts(source);
   report.config = parts.config;
-  report.eos = parts.eos;
+  for (const TokenId id : parts.eos) {
+    const auto text = parts.tokenizer ? parts.tokenizer->token_text(id) : std::nullopt;
+    report.eos.push_back({id, std::string(text.value_or(""))});
+  }
+  if (parts.turn_end.token) report.end_of_turn = {*parts.turn_end.token, parts.turn_end.text};
+  report.end_of_turn_note = parts.turn_end.note;
+  report.stops = end_tokens(parts, StopAt::Turn);
   if (parts.tokenizer) report.tokens = parts.tokenizer->size();
   report.chat_error = parts.chat_error;
   const std::unique_ptr<StoredWeights> weights = source.weights(report.config);
@@ -69,7 +83,7 @@ Report report_on_shape(const std::string& name) {
   Report report;
   report.config = known_shape(name);
   report.source = name;
-  report.eos = report.config.eos;
+  for (const TokenId id : report.config.eos) report.eos.push_back({id, ""});
   report.load = dry_load(report.config);
   return report;
 }
@@ -113,6 +127,36 @@ std::string rope_text(const ModelConfig& config) {
   return text;
 }
 
+Json ids_of(const std::vector<EndToken>& tokens) {
+  Json ids = Json::array();
+  for (const EndToken& token : tokens) ids.push_back(token.id);
+  return ids;
+}
+
+// What stops an answer: the checkpoint's own end tokens, and the end of a turn.
+void add_ends(const Report& report, Json& json) {
+  json["eos_text"] = Json::array();
+  for (const EndToken& token : report.eos) json["eos_text"].push_back(token.text);
+  json["end_of_turn"] = nullptr;
+  if (report.end_of_turn)
+    json["end_of_turn"] = {{"id", report.end_of_turn->id}, {"text", report.end_of_turn->text}};
+  else
+    json["end_of_turn_note"] = report.end_of_turn_note;
+  json["stop_tokens"] = report.stops;
+}
+
+std::string text_of(const EndToken& token) {
+  return token.text.empty() ? std::to_string(token.id)
+                            : fmt::format("{} {}", token.id, in_quotes(token.text));
+}
+
+std::string text_of(const std::vector<EndToken>& tokens) {
+  if (tokens.empty()) return "none known";
+  std::string text;
+  for (const EndToken& token : tokens) text += (text.empty() ? "" : ", ") + text_of(token);
+  return text;
+}
+
 Json to_json(const Report& report, const Memory& memory, const InspectOptions& options) {
   const ModelConfig& c = report.config;
   Json json = {{"source", report.source},
@@ -132,8 +176,9 @@ Json to_json(const Report& report, const Memory& memory, const InspectOptions& o
                {"context", c.max_positions},
                {"tied", c.tied},
                {"rope", rope_text(c)},
-               {"eos", report.eos}};
+               {"eos", ids_of(report.eos)}};
   if (report.file) {
+    add_ends(report, json);
     json["files"] = report.extent.files;
     json["tensors"] = report.extent.tensors;
     json["file_bytes"] = report.extent.bytes;
@@ -185,9 +230,11 @@ void print_text(const Report& report, const Memory& memory, const InspectOptions
   line("heads", fmt::format("{} queries, {} keys, {} wide", c.heads, c.kv_heads, c.head_dim));
   line("rope", rope_text(c));
   line("context", fmt::format("{} tokens", human_count(c.max_positions)));
-  line("end tokens",
-       report.eos.empty() ? "none known" : fmt::format("{}", fmt::join(report.eos, ", ")));
+  line("end tokens", text_of(report.eos));
   if (report.file) {
+    line("end of turn", report.end_of_turn
+                            ? text_of(*report.end_of_turn) + ", written by the chat template"
+                            : "none: " + report.end_of_turn_note);
     line("files",
          fmt::format("{} with {} tensors, {} of {}", report.extent.files, report.extent.tensors,
                      human_bytes(report.extent.bytes), name_of(report.dtype())));

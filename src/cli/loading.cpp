@@ -12,8 +12,10 @@ LoadOptions load_options(const Globals& globals) {
           .cache_bytes = globals.cache_bytes};
 }
 
-LoadedModel load_model(const Globals& globals) {
-  LoadedModel model = LoadedModel::load(globals.model, load_options(globals));
+LoadedModel load_model(const Globals& globals, const std::string& stop_at) {
+  LoadOptions options = load_options(globals);
+  options.stop_at = stop_at;
+  LoadedModel model = LoadedModel::load(globals.model, options);
   if (model.ships()) announce_toy(model.name(), globals);
   return model;
 }

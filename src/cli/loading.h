@@ -8,7 +8,8 @@ namespace counterbeam::cli {
 
 LoadOptions load_options(const Globals& globals);
 
-LoadedModel load_model(const Globals& globals);
+// `stop_at` as LoadOptions::stop_at.
+LoadedModel load_model(const Globals& globals, const std::string& stop_at = "turn");
 
 // Says that a model which ships is a toy, unless -q or --json is given.
 void announce_toy(const std::string& model, const Globals& globals);

@@ -47,6 +47,16 @@ std::string text_argument(const std::string& argument) {
   return text;
 }
 
+void StopOptions::add_to(Command& command) {
+  command.options.push_back(
+      {.name = "--stop-at",
+       .value = one_of(at, {"turn", "eos"}),
+       .help =
+           "Where answers stop. turn: at the checkpoint's own end tokens, and at the token with "
+           "which its chat template ends a turn (counterbeam inspect shows both); eos: at the "
+           "checkpoint's own alone"});
+}
+
 void QuestionOptions::add_to(Command& command, const std::string& fields) {
   command.options.insert(
       command.options.end(),
@@ -66,6 +76,7 @@ void QuestionOptions::add_to(Command& command, const std::string& fields) {
        {.name = "--concurrency",
         .value = whole(concurrency, 1, 4096),
         .help = "With --jsonl: lines answered at once"}});
+  stop.add_to(command);
 }
 
 Question QuestionOptions::question(std::string text) const {

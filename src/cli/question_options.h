@@ -9,15 +9,24 @@
 
 namespace counterbeam::cli {
 
+// Where answers stop: --stop-at of every command that asks or scores.
+struct StopOptions {
+  std::string at = "turn";  // as LoadOptions::stop_at
+
+  // REQUIRES that this outlives the parse.
+  void add_to(Command& command);
+};
+
 struct QuestionOptions {
+  StopOptions stop;
   std::string system;
   bool raw = false;
   std::string template_arguments = "{}";
   bool jsonl = false;
   int concurrency = 16;  // lines answered at once
 
-  // Adds --system, --raw, --template-args, --jsonl and --concurrency. `fields` says what a line
-  // holds. REQUIRES that this outlives the parse.
+  // Adds --system, --raw, --template-args, --stop-at, --jsonl and --concurrency. `fields` says what
+  // a line holds. REQUIRES that this outlives the parse.
   void add_to(Command& command, const std::string& fields);
 
   Question question(std::string text) const;

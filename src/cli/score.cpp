@@ -106,7 +106,7 @@ void print_table(const Candidate& scored, const LoadedModel& model, double steer
 }
 
 void score_lines(const ScoreOptions& options, const ScoreText& scoring, const Globals& globals) {
-  const LoadedModel model = load_model(globals);
+  const LoadedModel model = load_model(globals, options.asked.stop.at);
   std::atomic<int> failures = 0;
   filter_lines(options.asked.concurrency, [&](const std::string& line, const std::string& name) {
     try {
@@ -129,7 +129,7 @@ void run_score(const ScoreOptions& options, const Globals& globals) {
     bad_input("score: give --question and --answer, or --jsonl alone");
   const ScoreText scoring{settings, options.end, &cancelled_by_ctrl_c()};
   if (options.asked.jsonl) return score_lines(options, scoring, globals);
-  const LoadedModel model = load_model(globals);
+  const LoadedModel model = load_model(globals, options.asked.stop.at);
   const Candidate scored =
       score_text(model, options.asked.question(*options.question), *options.answer, scoring);
   if (globals.json)

@@ -34,7 +34,7 @@ std::string describe(const ModelConfig& config, const Ops& ops) {
 std::unique_ptr<LocalEngine> LocalEngine::load(const ModelSource& source,
                                                const LocalOptions& options) {
   const ModelConfig config = source.config();
-  const std::vector<TokenId> eos = source.eos(config, options.tokenizer_eos);
+  const std::vector<TokenId> eos = options.eos ? *options.eos : source.eos(config, std::nullopt);
   constexpr std::int64_t kMebibyte = 1 << 20;
   std::optional<Progress> bar;
   std::int64_t bytes_read = 0;

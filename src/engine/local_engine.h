@@ -33,8 +33,8 @@ struct LocalOptions {
   int rows_beside_draws = 0;       // the most prefill rows of a step that also draws; 0: default
   std::size_t kept_prefixes = 16;  // recent prompts whose cache is kept for others to share
   int vocab_limit = 0;  // > 0: ids from here on are never drawn (padding of the vocabulary)
-  std::optional<TokenId> tokenizer_eos{};  // joins EngineInfo::eos
-  bool show_progress = false;              // a bar on the terminal while weights are read
+  std::optional<std::vector<TokenId>> eos{};  // EngineInfo::eos; none: what the source says
+  bool show_progress = false;                 // a bar on the terminal while weights are read
 };
 
 class LocalEngine : public Engine {

@@ -1,8 +1,10 @@
 #include "model/model_source.h"
 
+#include <algorithm>
 #include <set>
 
 #include "base/error.h"
+#include "base/quote.h"
 #include "model/hub.h"
 #include "model/hugging_face.h"
 
@@ -24,6 +26,17 @@ void check_tokenizer(const Tokenizer& tokenizer, const ModelConfig& config,
           location, tokenizer.id_limit() - 1, config.vocab);
 }
 
+TurnEnd turn_end_of(const ModelParts& parts) {
+  if (!parts.chat_template) return {std::nullopt, "", "there is no chat template"};
+  if (!parts.tokenizer) return {std::nullopt, "", "there is no tokenizer"};
+  TurnEnd end = find_turn_end(*parts.chat_template, *parts.tokenizer);
+  if (end.token && *end.token >= parts.config.vocab)
+    return {std::nullopt, "",
+            fmt::format("the chat template writes {}, which has no row in the model's vocabulary",
+                        in_quotes(end.text))};
+  return end;
+}
+
 }  // namespace
 
 std::unique_ptr<ModelSource> open_model(const std::string& name) {
@@ -37,19 +50,35 @@ std::unique_ptr<ModelSource> open_model(const std::string& name) {
 ModelParts read_parts(const ModelSource& source) {
   ModelParts parts;
   parts.config = source.config();
+  std::optional<TokenId> tokenizer_eos;
   if (source.has_tokenizer()) {
     parts.tokenizer = source.tokenizer();
     check_tokenizer(*parts.tokenizer, parts.config, source.location());
-    if (const auto& eos = parts.tokenizer->named().eos)
-      parts.tokenizer_eos = parts.tokenizer->find(*eos);
+    if (const auto& eos = parts.tokenizer->named().eos) tokenizer_eos = parts.tokenizer->find(*eos);
   }
-  parts.eos = source.eos(parts.config, parts.tokenizer_eos);
+  parts.eos = source.eos(parts.config, tokenizer_eos);
   try {
     parts.chat_template = source.chat_template();
   } catch (const Error& error) {
     parts.chat_error = error.what();
   }
+  parts.turn_end = turn_end_of(parts);
   return parts;
+}
+
+StopAt stop_at_named(std::string_view name) {
+  if (name == "turn") return StopAt::Turn;
+  if (name == "eos") return StopAt::Eos;
+  bad_input("--stop-at: {} is not known; allowed: turn, eos", in_quotes(name));
+}
+
+std::vector<TokenId> end_tokens(const ModelParts& parts, StopAt stop_at) {
+  std::vector<TokenId> ids = parts.eos;
+  const std::optional<TokenId>& turn = parts.turn_end.token;
+  if (stop_at == StopAt::Turn && turn) ids.push_back(*turn);
+  std::sort(ids.begin(), ids.end());
+  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
+  return ids;
 }
 
 }  // namespace counterbeam

@@ -13,6 +13,7 @@
 #include "model/weights.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
+#include "text/turn_end.h"
 
 namespace counterbeam {
 
@@ -50,10 +51,20 @@ struct ModelParts {
   ModelConfig config;
   std::optional<Tokenizer> tokenizer;  // none if the source has none
   std::optional<ChatTemplate> chat_template;
-  std::string chat_error;  // why there is no chat template; only questions that need it fail
-  std::optional<TokenId> tokenizer_eos;
-  std::vector<TokenId> eos;
+  std::string chat_error;    // why there is no chat template; only questions that need it fail
+  std::vector<TokenId> eos;  // the checkpoint's own: ModelSource::eos()
+  TurnEnd turn_end;          // as the chat template writes it
 };
 ModelParts read_parts(const ModelSource& source);
+
+// Where answers stop.
+enum class StopAt {
+  Turn,  // at the checkpoint's own end tokens, and where the chat template ends a turn
+  Eos,   // at the checkpoint's own end tokens alone
+};
+StopAt stop_at_named(std::string_view name);  // "turn" or "eos"; BadInput for anything else
+
+// The tokens that end an answer, ascending, each once.
+std::vector<TokenId> end_tokens(const ModelParts& parts, StopAt stop_at);
 
 }  // namespace counterbeam

@@ -23,7 +23,7 @@ LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& option
   if (!parts.tokenizer) parts.tokenizer = source->tokenizer();  // throws: says what is missing
   LocalOptions local = engine_options(options);
   local.vocab_limit = parts.tokenizer->id_limit();  // ids without a text are never drawn
-  local.tokenizer_eos = parts.tokenizer_eos;
+  local.eos = end_tokens(parts, stop_at_named(options.stop_at));
   auto engine = LocalEngine::load(*source, local);
   return {*source, std::move(parts), std::move(engine)};
 }

@@ -25,6 +25,10 @@ class LoadedModel {
   const std::string& name() const { return name_; }
   bool ships() const { return ships_; }  // one of the small models that ship with the program
 
+  // How the chat template ends a turn. EngineInfo::eos holds that token unless the model was loaded
+  // with LoadOptions::stop_at "eos".
+  const TurnEnd& turn_end() const { return parts_.turn_end; }
+
   bool has_chat_template() const { return parts_.chat_template.has_value(); }
 
   // The prompts of a question under the contexts that a search with these settings uses.

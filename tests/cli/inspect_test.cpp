@@ -61,6 +61,30 @@ TEST_F(InspectTest, TellsWhatAFolderHolds) {
   EXPECT_NE(run_counterbeam("inspect " + model()).out.find("Llama (llama)"), std::string::npos);
 }
 
+TEST_F(InspectTest, ShowsWhereAnswersStop) {
+  write_weights();
+  folder_.write("tokenizer.json",
+                R"({"added_tokens": [{"id": 2, "content": "<eos>", "special": true},
+                                     {"id": 3, "content": "<turn>", "special": true}],
+                    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
+  folder_.write("chat_template.jinja", "{% for m in messages %}a{{ m.content }}<turn>{% endfor %}");
+  const Json json = parse_json(run_counterbeam("inspect --json " + model()).out, "output");
+  EXPECT_EQ(json["eos"], Json({2}));
+  EXPECT_EQ(json["eos_text"], Json({"<eos>"}));
+  EXPECT_EQ(json["end_of_turn"], Json({{"id", 3}, {"text", "<turn>"}}));
+  EXPECT_EQ(json["stop_tokens"], Json({2, 3}));
+  const std::string text = run_counterbeam("inspect " + model()).out;
+  EXPECT_NE(text.find("end tokens     2 \"<eos>\""), std::string::npos) << text;
+  EXPECT_NE(text.find("end of turn    3 \"<turn>\""), std::string::npos) << text;
+
+  folder_.write("chat_template.jinja", "{% for m in messages %}{{ m.content }}{% endfor %}");
+  const Json without = parse_json(run_counterbeam("inspect --json " + model()).out, "output");
+  EXPECT_TRUE(without["end_of_turn"].is_null());
+  EXPECT_NE(without["end_of_turn_note"].get<std::string>().find("writes nothing"),
+            std::string::npos);
+  EXPECT_EQ(without["stop_tokens"], Json({2}));
+}
+
 // The engine computes F16 and F32 checkpoints in float32, and BF16 ones in bf16.
 TEST_F(InspectTest, CountsWeightsAsTheEngineHoldsThem) {
   const auto weights = [&](const std::string& options) {

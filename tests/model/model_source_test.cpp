@@ -51,10 +51,39 @@ TEST_F(ModelSourceTest, PartsAreReadTogether) {
   folder_.write("chat_template.jinja", "{{ messages }}");
   const ModelParts parts = read_parts(*open());
   EXPECT_EQ(parts.config.vocab, 4);
-  EXPECT_EQ(parts.tokenizer_eos, 2);
   EXPECT_THAT(parts.eos, ElementsAre(1, 2, 3));
   EXPECT_TRUE(parts.chat_template);
   EXPECT_EQ(parts.chat_error, "");
+}
+
+// Qwen2.5 (base) ends turns with a token that none of its files calls its end.
+TEST_F(ModelSourceTest, AnswersStopWhereTheTemplateEndsATurn) {
+  folder_.write("config.json", kConfig);
+  folder_.write("tokenizer.json",
+                R"({"added_tokens": [{"id": 2, "content": "<turn>", "special": true},
+                                     {"id": 3, "content": "<end>", "special": true}],
+                    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": []}})");
+  folder_.write("chat_template.jinja",
+                "{% for m in messages %}a{{ m.content }}<turn>b{% endfor %}");
+  const ModelParts parts = read_parts(*open());
+  EXPECT_THAT(parts.eos, ElementsAre(3));
+  EXPECT_EQ(parts.turn_end.token, 2);
+  EXPECT_THAT(end_tokens(parts, StopAt::Turn), ElementsAre(2, 3));
+  EXPECT_THAT(end_tokens(parts, StopAt::Eos), ElementsAre(3));
+  EXPECT_THROW(stop_at_named("end"), BadInput);
+}
+
+// The model cannot draw a token that it has no row for.
+TEST_F(ModelSourceTest, AnEndOfTurnNeedsARow) {
+  folder_.write("config.json", kConfig);
+  folder_.write("tokenizer.json",
+                R"({"added_tokens": [{"id": 4, "content": "<turn>", "special": true}],
+                    "model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "c": 2, "d": 3},
+                              "merges": []}})");
+  folder_.write("chat_template.jinja", "{% for m in messages %}a{{ m.content }}<turn>{% endfor %}");
+  const ModelParts parts = read_parts(*open());
+  EXPECT_FALSE(parts.turn_end.token);
+  EXPECT_THAT(parts.turn_end.note, HasSubstr("no row"));
 }
 
 TEST_F(ModelSourceTest, ABrokenTemplateIsNotedAndTheRestIsRead) {
