@@ -83,7 +83,10 @@ struct AskOptions {
   std::string system{};              // system message; empty: none, or the first of the messages
   bool raw = false;                  // continue the question itself, without a chat template
   std::string template_arguments = "{}";  // JSON object of what else the template sees
-  std::uint64_t seed = 0;                 // same seed, same answer
+  // Where the chat template has no place for a system message, and with `raw`: put it before the
+  // question, with a blank line between them. Otherwise such a question is an error.
+  bool system_as_user = false;
+  std::uint64_t seed = 0;      // same seed, same answer
   std::uint32_t question = 0;  // number of the question in a series; part of the randomness
   bool trace = false;          // fill in Answer::trace
   const Cancellation* cancellation = nullptr;
@@ -129,6 +132,7 @@ struct ScoreOptions {
   std::string system{};
   bool raw = false;
   std::string template_arguments = "{}";
+  bool system_as_user = false;  // as in AskOptions
 };
 
 struct ScoredAnswer {

@@ -58,11 +58,8 @@ void EvalCommand::add_to(Command& command) {
       {.name = "--shard",
        .value = text(shard, "I/N"),
        .help = "Run part I of N, such as 0/4; counterbeam merge joins the parts"},
-      {.name = "--system",
-       .value = text(prompts.system),
-       .help = "System message in place of the task's"},
       {.name = "--prompt",
-       .value = text(prompts.user),
+       .value = text(user),
        .help = "User message in place of the task's; {problem}, {prompt}, {question} and {choices} "
                "are filled in"},
       {.name = "--traces",
@@ -73,7 +70,22 @@ void EvalCommand::add_to(Command& command) {
        .help = "Leave timings out of samples.jsonl, so that two runs are equal byte for byte"},
   };
   command.options.insert(command.options.end(), options.begin(), options.end());
+  prompt.add_to(command, "System message in place of the task's; '' for none");
   stop.add_to(command);
+  shared.add_to(command);
+}
+
+std::vector<TaskData> EvalCommand::load_tasks(std::uint64_t seed) const {
+  if (tasks.size() > 1 && !data.empty() && !std::filesystem::is_directory(data))
+    bad_input("--data: {} is one file, but there are {} tasks; name a folder that holds theirs",
+              data, tasks.size());
+  std::vector<TaskData> loaded;
+  for (const std::string& name : tasks) {
+    TaskData task = load_task(name, data, seed, {prompt.system, user});
+    for (Problem& problem : task.problems) prompt.apply_to(problem.question);
+    loaded.push_back(std::move(task));
+  }
+  return loaded;
 }
 
 void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
@@ -82,13 +94,9 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   for (const std::string& list : methods)
     for (MethodText& method : split_methods(list)) given.push_back(std::move(method));
   run.methods = parse_methods(given, contexts.book());
+  shared.apply_to(run.methods, contexts.book());
   if (samples) run.samples = *samples;
-  if (tasks.size() > 1 && !data.empty() && !std::filesystem::is_directory(data))
-    bad_input("--data: {} is one file, but there are {} tasks; name a folder that holds theirs",
-              data, tasks.size());
-  std::vector<TaskData> loaded;
-  for (const std::string& name : tasks)
-    loaded.push_back(load_task(name, data, globals.seed, prompts));
+  const std::vector<TaskData> loaded = load_tasks(globals.seed);
   const LoadedModel model = load_model(globals, stop.at);
   run.seed = globals.seed;
   run.quiet = globals.quiet || globals.json;

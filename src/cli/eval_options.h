@@ -8,6 +8,7 @@
 #include "cli/contexts_option.h"
 #include "cli/globals.h"
 #include "cli/question_options.h"
+#include "cli/shared_settings.h"
 #include "eval/report.h"
 #include "eval/run.h"
 
@@ -18,8 +19,10 @@ struct EvalCommand {
   std::vector<std::string> methods;  // lists and @FILEs as the user gave them
   ContextsOption contexts;
   std::string data;
-  TaskPrompts prompts;
+  PromptOptions prompt;
+  std::string user;  // message in place of the task's
   StopOptions stop;
+  SharedSettings shared;
   std::string shard = "0/1";
   std::optional<int> samples;  // in place of run.samples
   EvalOptions run;
@@ -31,6 +34,9 @@ struct EvalCommand {
   // Loads, runs, writes the reports and prints the table. Ctrl-C keeps what is done. `experiment`
   // is the preset's name, or empty.
   void execute(const Globals& globals, const std::string& experiment);
+
+ private:
+  std::vector<TaskData> load_tasks(std::uint64_t seed) const;
 };
 
 // The table, or with --json the summary.

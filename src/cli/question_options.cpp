@@ -20,6 +20,13 @@ std::vector<Message> messages_of(const Json& list, const std::string& name) {
   return messages;
 }
 
+// Fails before a model is loaded.
+void check_object(std::string_view json, std::string_view origin) {
+  if (!parse_json(json, origin).is_object())
+    bad_input("{}: {} is not a JSON object, such as {{\"enable_thinking\": true}}", origin,
+              in_quotes(json));
+}
+
 }  // namespace
 
 Json parse_row(const std::string& line, const std::string& name) {
@@ -57,18 +64,38 @@ void StopOptions::add_to(Command& command) {
            "checkpoint's own alone"});
 }
 
-void QuestionOptions::add_to(Command& command, const std::string& fields) {
+void PromptOptions::add_to(Command& command, const std::string& system_help) {
   command.options.insert(
       command.options.end(),
-      {{.name = "--system", .value = cli::text(system), .help = "System message"},
+      {{.name = "--system", .value = cli::text(system), .help = system_help},
+       {.name = "--system-as-user",
+        .value = flag(system_as_user),
+        .help = "Where the chat template refuses or drops a system message, and with --raw: put it "
+                "before the question, with a blank line between them"},
        {.name = "--raw",
         .value = flag(raw),
         .help = "Continue the question itself, without a chat template"},
        {.name = "--template-args",
-        .value = cli::text(template_arguments, "JSON"),
+        .value = custom("JSON",
+                        [this](std::string_view json, std::string_view origin) {
+                          check_object(json, origin);
+                          template_arguments = json;
+                        }),
         .help = "A JSON object with further variables of the chat template, such as "
-                "{\"enable_thinking\": true}"},
-       {.name = "--jsonl",
+                "{\"enable_thinking\": true}"}});
+}
+
+void PromptOptions::apply_to(Question& question) const {
+  question.system_as_user = system_as_user;
+  question.raw = raw;
+  question.template_arguments = template_arguments;
+}
+
+void QuestionOptions::add_to(Command& command, const std::string& fields) {
+  prompt.add_to(command, "System message; '' for none");
+  command.options.insert(
+      command.options.end(),
+      {{.name = "--jsonl",
         .value = flag(jsonl),
         .help = "Read lines " + fields +
                 " from standard input and print the object of --json for "
@@ -80,10 +107,9 @@ void QuestionOptions::add_to(Command& command, const std::string& fields) {
 }
 
 Question QuestionOptions::question(std::string text) const {
-  return {.text = std::move(text),
-          .system = system,
-          .raw = raw,
-          .template_arguments = template_arguments};
+  Question question{.text = std::move(text), .system = prompt.system.value_or("")};
+  prompt.apply_to(question);
+  return question;
 }
 
 Question QuestionOptions::question(const Json& row, const std::string& name) const {
@@ -96,10 +122,10 @@ Question QuestionOptions::question(const Json& row, const std::string& name) con
     if (!asked.system.empty())
       bad_input("{}: the system message is given twice, in \"system\" and in \"messages\"", name);
     asked.system = text_field(row, name, "system");
+  } else if (asked.system.empty()) {
+    asked.system = prompt.system.value_or("");
   }
-  if (asked.system.empty()) asked.system = system;
-  asked.raw = raw;
-  asked.template_arguments = template_arguments;
+  prompt.apply_to(asked);
   return asked;
 }
 

@@ -1,6 +1,8 @@
-// How `ask` and `score` take a question: as arguments, or as lines of JSON.
+// How questions are prompted and where their answers stop, for every command that asks or scores;
+// and how `ask` and `score` take a question: as arguments, or as lines of JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "base/json.h"
@@ -17,21 +19,32 @@ struct StopOptions {
   void add_to(Command& command);
 };
 
-struct QuestionOptions {
-  StopOptions stop;
-  std::string system;
+// How a question becomes a prompt.
+struct PromptOptions {
+  std::optional<std::string> system;  // not given: the task's own, or none
+  bool system_as_user = false;
   bool raw = false;
   std::string template_arguments = "{}";
+
+  // Adds --system, --system-as-user, --raw and --template-args. REQUIRES that this outlives the
+  // parse.
+  void add_to(Command& command, const std::string& system_help);
+  // Sets everything but the system message.
+  void apply_to(Question& question) const;
+};
+
+struct QuestionOptions {
+  PromptOptions prompt;
+  StopOptions stop;
   bool jsonl = false;
   int concurrency = 16;  // lines answered at once
 
-  // Adds --system, --raw, --template-args, --stop-at, --jsonl and --concurrency. `fields` says what
-  // a line holds. REQUIRES that this outlives the parse.
+  // Adds the options above. `fields` says what a line holds. REQUIRES that this outlives the parse.
   void add_to(Command& command, const std::string& fields);
 
   Question question(std::string text) const;
   // From a line {"question": TEXT} or {"messages": [{"role", "content"}, ...]}, and "system" in
-  // place of --system. `name` opens the error.
+  // place of --system, even if it is empty. `name` opens the error.
   Question question(const Json& row, const std::string& name) const;
 };
 

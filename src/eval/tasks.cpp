@@ -79,7 +79,7 @@ std::string filled(std::string_view pattern, const Fill& fill) {
 Question question_of(const Context& context, std::string_view system, std::string_view user,
                      const Fill& fill) {
   Question question;
-  question.system = context.prompts.system.empty() ? std::string(system) : context.prompts.system;
+  question.system = context.prompts.system.value_or(std::string(system));
   question.text = filled(context.prompts.user.empty() ? user : context.prompts.user, fill);
   return question;
 }

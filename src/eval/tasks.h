@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,10 +32,12 @@ struct TaskData {
   bool withheld = false;  // its authors ask not to publish its questions
 };
 
-// Overrides of the prompts; empty for the published ones. The fields that the task has of
+// Overrides of the prompts. Without a system message here the published one is used; an empty one
+// means none at all. An empty user message is the published one. The fields that the task has of
 // {problem}, {prompt}, {question} and {choices} are filled in.
 struct TaskPrompts {
-  std::string system, user;
+  std::optional<std::string> system{};
+  std::string user{};
 };
 
 std::vector<std::string_view> task_names();

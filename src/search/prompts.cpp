@@ -11,6 +11,9 @@
 namespace counterbeam {
 namespace {
 
+constexpr const char* kSystemRemedy =
+    "--system-as-user puts it before the question, --system '' leaves it out";
+
 std::string joined(const std::vector<PromptPiece>& pieces) {
   std::string text;
   for (const PromptPiece& piece : pieces) text += piece.text;
@@ -22,20 +25,41 @@ struct Frame {
   std::string before, after;
 };
 
-// Templates may trim a message, but must keep it whole.
-Frame frame_of(const std::string& rendered, std::string_view message, const ChatTemplate& chat,
-               std::string_view what) {
-  for (const std::string_view form : {message, trim(message, kAsciiSpace)}) {
-    const auto place = rendered.rfind(form);
-    if (place != rendered.npos)
-      return {rendered.substr(0, place), rendered.substr(place + form.size())};
+// Around the last place of a content in text that the template did not write itself.
+std::optional<Frame> frame_around(const std::vector<PromptPiece>& pieces,
+                                  std::string_view content) {
+  for (std::size_t i = pieces.size(); i-- > 0;) {
+    if (pieces[i].trusted) continue;
+    const auto place = pieces[i].text.rfind(content);
+    if (place == std::string::npos) continue;
+    Frame frame{.before = {}, .after = pieces[i].text.substr(place + content.size())};
+    for (std::size_t k = 0; k < i; ++k) frame.before += pieces[k].text;
+    frame.before += pieces[i].text.substr(0, place);
+    for (std::size_t k = i + 1; k < pieces.size(); ++k) frame.after += pieces[k].text;
+    return frame;
   }
-  bad_input("{}: the chat template drops or changes {}; use another template, or --raw",
-            chat.name(), what);
+  return std::nullopt;
+}
+
+// Templates may trim a message, but must keep it whole.
+bool fills(const std::string& rendered, const Frame& frame, std::string_view message) {
+  if (rendered.size() < frame.before.size() + frame.after.size() ||
+      !rendered.starts_with(frame.before) || !rendered.ends_with(frame.after))
+    return false;
+  const std::string_view middle = std::string_view(rendered).substr(
+      frame.before.size(), rendered.size() - frame.before.size() - frame.after.size());
+  return trim(middle, kAsciiSpace) == trim(message, kAsciiSpace);
+}
+
+std::optional<Frame> find_message(const std::vector<PromptPiece>& pieces,
+                                  std::string_view message) {
+  if (auto whole = frame_around(pieces, message)) return whole;
+  return frame_around(pieces, trim(message, kAsciiSpace));
 }
 
 class Renderer {
  public:
+  // Error where the template has no place for the system message, unless it may go to the user.
   Renderer(const Question& question, const ChatTemplate& chat)
       : question_(question),
         chat_(chat),
@@ -43,43 +67,93 @@ class Renderer {
     if (!arguments_.is_object())
       bad_input("template arguments: an object is needed, as {{\"enable_thinking\": true}}");
     arguments_["add_generation_prompt"] = true;
+    while (occurs(marker_)) marker_ += "z";
+    if (!question_.system.empty()) place_system();
   }
 
   std::vector<PromptPiece> pieces(std::string_view message) const {
-    Json messages = Json::array();
-    if (!question_.system.empty())
-      messages.push_back({{"role", "system"}, {"content", question_.system}});
-    for (const Message& turn : question_.history)
-      messages.push_back({{"role", turn.role}, {"content", turn.content}});
-    messages.push_back({{"role", "user"}, {"content", message}});
-    return chat_.render_pieces(messages, arguments_);
+    return rendered(question_.system, message);
+  }
+
+  // Around the question, found by rendering a marker in its place. A template may look at the
+  // message and change what surrounds it; then the question itself is looked for.
+  Frame base_frame(const std::vector<PromptPiece>& base) const {
+    if (joined(base).find(trim(question_.system, kAsciiSpace)) == std::string::npos)
+      bad_input("{}: the chat template changes the system message: {}", chat_.name(),
+                kSystemRemedy);
+    if (const auto frame = marker_frame(); frame && fills(joined(base), *frame, question_.text))
+      return *frame;
+    if (auto frame = find_message(base, question_.text)) return *frame;
+    bad_input("{}: the chat template drops or changes the question; use another template, or --raw",
+              chat_.name());
   }
 
   // The rendered message with a context; the rest of the prompt must be that of the base prompt.
   std::vector<PromptPiece> with(std::string_view message, const Frame& base,
                                 std::string_view context) const {
     std::vector<PromptPiece> rendered = pieces(message);
-    const Frame frame =
-        frame_of(joined(rendered), message, chat_, fmt::format("the context \"{}\"", context));
-    if (frame.before != base.before || frame.after != base.after)
-      bad_input("{}: the chat template moves the context \"{}\" away from the question",
-                chat_.name(), context);
-    return rendered;
-  }
-
-  Frame base_frame(const std::vector<PromptPiece>& rendered) const {
-    const std::string text = joined(rendered);
-    const Frame frame = frame_of(text, question_.text, chat_, "the question");
-    if (text.find(trim(question_.system, kAsciiSpace)) == text.npos)
-      bad_input("{}: the chat template drops the system message; put it into the question",
-                chat_.name());
-    return frame;
+    if (fills(joined(rendered), base, message)) return rendered;
+    if (find_message(rendered, message))
+      bad_input("{}: the chat template moves the context {} away from the question", chat_.name(),
+                in_quotes(context));
+    bad_input(
+        "{}: the chat template drops or changes the context {}; use another template, or --raw",
+        chat_.name(), in_quotes(context));
   }
 
  private:
+  bool occurs(std::string_view word) const {
+    bool found = question_.system.find(word) != question_.system.npos ||
+                 question_.text.find(word) != question_.text.npos;
+    for (const Message& turn : question_.history)
+      found = found || turn.content.find(word) != turn.content.npos;
+    return found;
+  }
+
+  // With the system message as the template takes it: as a message, or before the first message of
+  // the user.
+  std::vector<PromptPiece> rendered(const std::string& system, std::string_view message) const {
+    Json messages = Json::array();
+    bool merge = system_as_user_ && !system.empty();
+    const auto add = [&](const std::string& role, std::string content) {
+      if (merge && role == "user") {
+        content = with_system(system, content);
+        merge = false;
+      }
+      messages.push_back({{"role", role}, {"content", std::move(content)}});
+    };
+    if (!system.empty() && !system_as_user_) add("system", system);
+    for (const Message& turn : question_.history) add(turn.role, turn.content);
+    add("user", std::string(message));
+    return chat_.render_pieces(messages, arguments_);
+  }
+
+  void place_system() {
+    std::string complaint = "drops the system message";
+    try {
+      if (frame_around(rendered(marker_, question_.text), marker_)) return;
+    } catch (const Error& error) {
+      rendered("", question_.text);  // throws where the system message is not to blame
+      complaint = fmt::format("refuses a system message ({})", error.what());
+    }
+    if (!question_.system_as_user)
+      bad_input("{}: the chat template {}: {}", chat_.name(), complaint, kSystemRemedy);
+    system_as_user_ = true;
+  }
+
+  std::optional<Frame> marker_frame() const {
+    try {
+      return frame_around(pieces(marker_), marker_);
+    } catch (const Error&) {  // it refuses the marker, not the question
+      return std::nullopt;
+    }
+  }
+
   const Question& question_;
   const ChatTemplate& chat_;
   Json arguments_;
+  std::string marker_ = "Zqmarkerqz";  // occurs in no message
+  bool system_as_user_ = false;
 };
 
 std::vector<TokenId> encoded(const std::vector<PromptPiece>& pieces, const Tokenizer& tokenizer) {
@@ -88,7 +162,23 @@ std::vector<TokenId> encoded(const std::vector<PromptPiece>& pieces, const Token
   return tokenizer.encode_parts(parts);
 }
 
+// Without a chat template the text itself is continued.
+std::string raw_text(const Question& question) {
+  if (!question.history.empty())
+    bad_input(
+        "--raw: without a chat template there are no earlier turns; put everything into the "
+        "question");
+  if (question.system.empty()) return question.text;
+  if (!question.system_as_user)
+    bad_input("--raw: without a chat template there is no system message: {}", kSystemRemedy);
+  return with_system(question.system, question.text);
+}
+
 }  // namespace
+
+std::string with_system(std::string_view system, std::string_view question) {
+  return fmt::format("{}\n\n{}", system, question);
+}
 
 Question question_of(const std::vector<Message>& messages) {
   if (messages.empty()) bad_input("messages: the list is empty; the last one must be the user's");
@@ -110,20 +200,17 @@ Prompts build_prompts(const Question& question, const std::optional<ContextPair>
                       std::string_view joiner, const ChatTemplate* chat,
                       const Tokenizer& tokenizer) {
   if (trim(question.text, kAsciiSpace).empty()) bad_input("the question is empty");
-  const auto message = [&](std::string_view context) {
-    return with_context(question.text, joiner, context);
-  };
   Prompts prompts;
   if (question.raw) {
-    if (!question.history.empty() || !question.system.empty())
-      bad_input(
-          "--raw: without a chat template there is no system message and no earlier turn; "
-          "put everything into the question");
     const EncodeOptions options{.special_in_text = false, .add_special_tokens = true};
-    prompts.base = tokenizer.encode(question.text, options);
+    const std::string text = raw_text(question);
+    const auto prompt = [&](const std::string& context) {
+      return tokenizer.encode(with_context(text, joiner, context), options);
+    };
+    prompts.base = tokenizer.encode(text, options);
     if (pair) {
-      prompts.positive = tokenizer.encode(message(pair->positive), options);
-      prompts.negative = tokenizer.encode(message(pair->negative), options);
+      prompts.positive = prompt(pair->positive);
+      prompts.negative = prompt(pair->negative);
     }
     return prompts;
   }
@@ -134,7 +221,8 @@ Prompts build_prompts(const Question& question, const std::optional<ContextPair>
   prompts.base = encoded(base, tokenizer);
   if (pair) {
     const auto prompt = [&](const std::string& context) {
-      return encoded(renderer.with(message(context), frame, context), tokenizer);
+      const std::string message = with_context(question.text, joiner, context);
+      return encoded(renderer.with(message, frame, context), tokenizer);
     };
     prompts.positive = prompt(pair->positive);
     prompts.negative = prompt(pair->negative);

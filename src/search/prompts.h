@@ -28,15 +28,21 @@ struct Question {
   bool raw = false;                       // no chat template: the text itself is continued
   std::string template_arguments = "{}";  // JSON; what else the template sees: enable_thinking, ...
   std::vector<Message> history{};         // earlier turns, between the system message and the text
+  // Where the chat template refuses or drops a system message, and for raw questions: put it before
+  // the first message of the user, as with_system() does.
+  bool system_as_user = false;
 };
+
+// The system message, a blank line, the question.
+std::string with_system(std::string_view system, std::string_view question);
 
 // A conversation as a question: a leading system message, earlier turns, and the user's message at
 // the end. Error where there is no message, the last is not the user's, or a role is not known.
 Question question_of(const std::vector<Message>& messages);
 
 // Renders and encodes the prompts; without a pair only the base prompt. Error when the question is
-// empty, or when the template drops, changes or moves what it was given. `chat` may be null for raw
-// questions.
+// empty, or when the template drops, changes or moves what it was given; where that is the system
+// message, the error names the remedies. `chat` may be null for raw questions.
 Prompts build_prompts(const Question& question, const std::optional<ContextPair>& pair,
                       std::string_view joiner, const ChatTemplate* chat,
                       const Tokenizer& tokenizer);

@@ -99,6 +99,7 @@ Answer asked(const LoadedModel& model, Question question, const Settings& settin
              const AskOptions& options) {
   question.raw = options.raw;
   question.template_arguments = options.template_arguments;
+  question.system_as_user = options.system_as_user;
   if (!options.system.empty()) {
     if (!question.system.empty())
       bad_input("the system message is given twice: as an option and as the first message");
@@ -133,6 +134,7 @@ ScoredAnswer scored_answer(const LoadedModel& model, Question question, const st
   question.system = options.system.empty() ? question.system : options.system;
   question.raw = options.raw;
   question.template_arguments = options.template_arguments;
+  question.system_as_user = options.system_as_user;
   const Settings settings = settings_of(options);
   const Candidate scored = score_text(model, question, answer, {settings, options.end});
   ScoredAnswer result{.score = scored.score};

@@ -1,0 +1,145 @@
+// Prompts: where user text lies in them, and what becomes of a system message that the chat
+// template does not take.
+#include "search/prompts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/error.h"
+#include "text/chat_template.h"
+#include "text/tokenizer.h"
+
+namespace counterbeam {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr const char* kChat =
+    "{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content | trim }}<|im_end|>\n{% endfor "
+    "%}"
+    "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}";
+constexpr const char* kRefusesSystem =
+    "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system role') }}"
+    "{% endif %}[{{ m.role }}]{{ m.content }}{% endfor %}";
+constexpr const char* kDropsSystem =
+    "{% for m in messages %}{% if m.role != 'system' %}[{{ m.role }}]{{ m.content }}{% endif %}"
+    "{% endfor %}";
+
+const ContextPair kPair{"own", "Good:", "Bad:"};
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer kTokenizer =
+      Tokenizer::load(std::string(COUNTERBEAM_SOURCE_DIR) + "/models/tiny-dense");
+  return kTokenizer;
+}
+
+struct Texts {
+  std::string base, positive, negative;
+};
+
+Texts rendered(const char* source, const Question& question,
+               const std::optional<ContextPair>& pair = kPair) {
+  const ChatTemplate chat = ChatTemplate::parse(source, "t");
+  const Prompts prompts = build_prompts(question, pair, " ", &chat, tokenizer());
+  return {tokenizer().decode(prompts.base), tokenizer().decode(prompts.positive),
+          tokenizer().decode(prompts.negative)};
+}
+
+std::string error_of(const char* source, const Question& question) {
+  try {
+    rendered(source, question);
+  } catch (const BadInput& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+// The question is found by its place, not by its words.
+TEST(Prompts, QuestionsThatOccurInTheTemplateAreAsked) {
+  for (const char* text :
+       {"a", "n", "user", "assistant", "system", "\n", "<|im_start|>", "Zqmarkerqz"}) {
+    if (text == std::string("\n")) continue;
+    for (const char* system : {"", "a", "user"}) {
+      const Texts texts = rendered(kChat, {.text = text, .system = system});
+      const std::string opening =
+          (*system ? "<|im_start|>system\n" + std::string(system) + "<|im_end|>\n" : "") +
+          "<|im_start|>user\n" + text;
+      const std::string ending = "<|im_end|>\n<|im_start|>assistant\n";
+      EXPECT_EQ(texts.base, opening + ending);
+      EXPECT_EQ(texts.positive, opening + " Good:" + ending);
+      EXPECT_EQ(texts.negative, opening + " Bad:" + ending);
+    }
+  }
+}
+
+TEST(Prompts, ARoleAfterTheContentIsNotTheQuestion) {
+  const char* source =
+      "{% for m in messages %}{{ m.role }}({{ m.content }}){{ m.role }}{% endfor %}";
+  EXPECT_EQ(rendered(source, {.text = "user"}).positive, "user(user Good:)user");
+}
+
+TEST(Prompts, TemplatesMustKeepQuestionAndContext) {
+  EXPECT_THAT(error_of("{{ messages[-1].content[:3] }}", {.text = "Why not?"}),
+              HasSubstr("drops or changes the question"));
+  EXPECT_THAT(error_of("{{ messages[-1].content[:8] }}", {.text = "Why not?"}),
+              HasSubstr("drops or changes the context \"Good:\""));
+  EXPECT_THAT(error_of("{{ messages[-1].content | length }}: {{ messages[-1].content }}",
+                       {.text = "Why not?"}),
+              HasSubstr("moves the context \"Good:\" away"));
+}
+
+TEST(Prompts, ATemplateThatLooksAtTheQuestionIsFollowed) {
+  const char* source =
+      "{% if 'Why' in messages[-1].content %}Explain. {% endif %}{{ messages[-1].content }}!";
+  const Texts texts = rendered(source, {.text = "Why not?"});
+  EXPECT_EQ(texts.base, "Explain. Why not?!");
+  EXPECT_EQ(texts.positive, "Explain. Why not? Good:!");
+}
+
+TEST(Prompts, ASystemMessageThatIsNotTakenIsAnErrorWithRemedies) {
+  for (const char* system : {"Be brief.", "e"}) {  // "e" occurs in the rest of the prompt
+    const Question question{.text = "Why?", .system = system};
+    const auto remedies = AllOf(HasSubstr("--system-as-user"), HasSubstr("--system ''"));
+    EXPECT_THAT(error_of(kRefusesSystem, question), AllOf(HasSubstr("refuses a system message"),
+                                                          HasSubstr("no system role"), remedies));
+    EXPECT_THAT(error_of(kDropsSystem, question),
+                AllOf(HasSubstr("drops the system message"), remedies));
+  }
+  EXPECT_EQ(error_of(kRefusesSystem, {.text = "Why?"}), "no error");
+}
+
+TEST(Prompts, TheSystemMessageGoesToTheUserWhereAsked) {
+  const Question question{.text = "Why?", .system = "Be brief.", .system_as_user = true};
+  for (const char* source : {kRefusesSystem, kDropsSystem}) {
+    const Texts texts = rendered(source, question);
+    EXPECT_EQ(texts.base, "[user]Be brief.\n\nWhy?");
+    EXPECT_EQ(texts.negative, "[user]Be brief.\n\nWhy? Bad:");
+    Question later = question;
+    later.history = {{"user", "Hello"}, {"assistant", "Yes?"}};
+    EXPECT_EQ(rendered(source, later).positive,
+              "[user]Be brief.\n\nHello[assistant]Yes?[user]Why? Good:");
+  }
+  // A template that takes system messages gets one.
+  EXPECT_THAT(rendered(kChat, question).base, HasSubstr("system\nBe brief.<|im_end|>"));
+}
+
+TEST(Prompts, ATemplateThatFailsForAnotherReasonSaysSo) {
+  const std::string error = error_of("{{ raise_exception('always') }}", {"Why?", "Be brief."});
+  EXPECT_THAT(error, HasSubstr("always"));
+  EXPECT_THAT(error, ::testing::Not(HasSubstr("--system")));
+}
+
+TEST(Prompts, RawQuestionsTakeASystemMessageWhereAsked) {
+  Question question{.text = "Why?", .system = "Be brief.", .raw = true};
+  EXPECT_THAT(error_of(kChat, question),
+              AllOf(HasSubstr("--raw"), HasSubstr("--system-as-user"), HasSubstr("--system ''")));
+  question.system_as_user = true;
+  EXPECT_EQ(rendered(kChat, question).base, "Be brief.\n\nWhy?");
+  EXPECT_EQ(rendered(kChat, question).positive, "Be brief.\n\nWhy? Good:");
+  question.system = "";
+  EXPECT_EQ(rendered(kChat, question).base, "Why?");
+}
+
+}  // namespace
+}  // namespace counterbeam
