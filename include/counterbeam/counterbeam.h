@@ -112,7 +112,8 @@ struct Answer {
   std::string error{};  // ask_all: why this question has no answer; empty: it has one
 };
 
-// One token of an answer. Log-probabilities at temperature 1.
+// One token of an answer. Log-probabilities at temperature 1; those of a context that a one-sided
+// contrast leaves out are those of the plain prompt.
 struct TokenScore {
   std::int32_t token = 0;
   std::string text{};
@@ -128,6 +129,8 @@ struct ScoreOptions {
   std::string negative{};
   std::vector<ContextPair> pairs{};  // named pairs of your own, for `contexts`
   double steer = 0.25;               // strength 1/alpha of the score
+  std::string contrast = "both";     // positive or negative: that context against the plain prompt
+  std::string aggregate = "mean";    // over the tokens, or sum
   bool end = false;  // count the token that ends the answer too: the likeliest end token
   std::string system{};
   bool raw = false;
@@ -137,7 +140,7 @@ struct ScoreOptions {
 
 struct ScoredAnswer {
   std::vector<TokenScore> tokens{};
-  double score = 0;  // mean of base + steer * reward
+  double score = 0;  // mean, or sum, of base + steer * reward
 };
 
 struct ModelInfo {

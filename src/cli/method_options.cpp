@@ -15,31 +15,31 @@ std::string shown(const std::string& value) {
   return value.find(' ') == value.npos ? value : in_quotes(value);
 }
 
-// "0.25", or "0.25 (1.5 with policy=cfg)" where the default depends on another setting.
-std::string shown_default(const Method& method, const Setting& setting) {
-  Settings settings = default_settings(method);
-  std::string text = shown(value_text(settings, setting));
-  std::vector<std::string> others;
+// "; 1.5 with policy=cfg" for defaults of the setting that depend on another one.
+std::string dependent_defaults(const Method& method, const Setting& setting) {
+  std::string text;
   for (const SettingUse& use : method.settings) {
     if (use.setting != &setting) continue;
     for (const DefaultWhen& when : use.when) {
-      settings.*std::get<std::string Settings::*>(when.other->member) = when.value;
+      Settings settings = default_settings(method);
+      set_value(settings, *when.other, when.value, when.other->name);
       set_dependent_defaults(settings, {});
-      others.push_back(fmt::format("{} with {}={}", shown(value_text(settings, setting)),
-                                   when.other->name, when.value));
+      text += fmt::format("; {} with {}={}", shown(value_text(settings, setting)), when.other->name,
+                          when.value);
     }
   }
-  return others.empty() ? text : fmt::format("{} ({})", text, fmt::join(others, ", "));
+  return text;
 }
 
 // "16; 1 for sample, greedy": the default of the first method that has the setting, then those that
 // differ from it.
 std::string defaults_of(const Setting& setting) {
-  std::string first;
+  std::string first, dependent;
   std::vector<std::pair<std::string, std::vector<std::string_view>>> others;
   for (const Method& method : methods()) {
     if (!method.find(setting.name)) continue;
-    const std::string value = shown_default(method, setting);
+    dependent += dependent_defaults(method, setting);
+    const std::string value = shown(value_text(default_settings(method), setting));
     if (first.empty()) first = value;
     if (value == first) continue;
     auto other = others.begin();
@@ -49,7 +49,7 @@ std::string defaults_of(const Setting& setting) {
   }
   for (const auto& [value, names] : others)
     first += fmt::format("; {} for {}", value, fmt::join(names, ", "));
-  return first;
+  return first + dependent;
 }
 
 std::string users_of(const Setting& setting) {

@@ -59,7 +59,7 @@ std::string colour(double reward) {
   return fmt::format("\033[48;5;{}m\033[97m", (reward > 0 ? kGreens : kReds)[level]);
 }
 
-Json scored_json(const Candidate& scored, const LoadedModel& model) {
+Json scored_json(const Candidate& scored, const LoadedModel& model, const Settings& settings) {
   const bool contrast = !scored.logprobs.positive.empty();
   Json tokens = Json::array();
   for (std::size_t i = 0; i < scored.tokens.size(); ++i) {
@@ -73,15 +73,28 @@ Json scored_json(const Candidate& scored, const LoadedModel& model) {
     }
     tokens.push_back(std::move(token));
   }
+  Json shown = Json::object();
+  for (const char* name :
+       {"steer", "contexts", "positive", "negative", "joiner", "contrast", "aggregate"})
+    shown[name] = to_json(settings)[name];
   return {{"score", scored.score},
           {"base", scored.sums.base},
           {"positive", scored.sums.positive},
           {"negative", scored.sums.negative},
           {"reward", scored.sums.reward()},
+          {"settings", std::move(shown)},
           {"tokens", std::move(tokens)}};
 }
 
-void print_table(const Candidate& scored, const LoadedModel& model, double steer) {
+// What the score is of: "mean over tokens, positive context against the plain prompt".
+std::string score_kind(const Settings& settings) {
+  std::string kind = fmt::format("{} over tokens", settings.aggregate);
+  if (settings.contrast == "positive") kind += ", positive context against the plain prompt";
+  if (settings.contrast == "negative") kind += ", plain prompt against the negative context";
+  return kind;
+}
+
+void print_table(const Candidate& scored, const LoadedModel& model, const Settings& settings) {
   const bool colours = terminal_of(stdout).colour;
   const bool contrast = !scored.logprobs.positive.empty();
   print_result("{:>6} {:>9} {:>9} {:>9} {:>9}  {}\n", "token", "base", "positive", "negative",
@@ -102,7 +115,8 @@ void print_table(const Candidate& scored, const LoadedModel& model, double steer
   }
   print_result("{:>6} {:>9.4f} {:>9.4f} {:>9.4f} {:>+9.4f}  sums\n", scored.tokens.size(),
                scored.sums.base, scored.sums.positive, scored.sums.negative, scored.sums.reward());
-  print_result("score {:.6f} at 1/alpha = {}\n", scored.score, steer);
+  print_result("score {:.6f} at 1/alpha = {} ({})\n", scored.score, settings.steer,
+               score_kind(settings));
 }
 
 void score_lines(const ScoreOptions& options, const ScoreText& scoring, const Globals& globals) {
@@ -112,8 +126,9 @@ void score_lines(const ScoreOptions& options, const ScoreText& scoring, const Gl
     try {
       const Json row = parse_row(line, name);
       const Question question = options.asked.question(row, name);
-      return to_line(scored_json(
-          score_text(model, question, text_field(row, name, "answer"), scoring), model));
+      return to_line(
+          scored_json(score_text(model, question, text_field(row, name, "answer"), scoring), model,
+                      scoring.settings));
     } catch (const BadInput& error) {
       ++failures;
       return to_line(Json{{"error", error.what()}});
@@ -133,9 +148,9 @@ void run_score(const ScoreOptions& options, const Globals& globals) {
   const Candidate scored =
       score_text(model, options.asked.question(*options.question), *options.answer, scoring);
   if (globals.json)
-    print_result("{}\n", to_line(scored_json(scored, model)));
+    print_result("{}\n", to_line(scored_json(scored, model, settings)));
   else
-    print_table(scored, model, settings.steer);
+    print_table(scored, model, settings);
 }
 
 }  // namespace
@@ -162,6 +177,8 @@ Command score_command(const Globals& globals) {
                    .standard = default_settings(default_method()).contexts},
                   options->setting_option("positive"),
                   options->setting_option("negative"),
+                  options->setting_option("contrast"),
+                  options->setting_option("aggregate"),
                   options->setting_option("joiner"),
                   options->setting_option("steer")},
       .examples = {"counterbeam score --question 'Compute 12 + 3 * 7.' --answer 'It is 33.'",

@@ -91,6 +91,9 @@ std::vector<Sample> run_group(const LoadedModel& model, const JobGroup& group,
   asking.cancellation = options.cancellation;
   asking.keep_traces = options.traces;
   asking.vote = [&](std::string_view text) { return vote(*first.task, *first.problem, text); };
+  asking.same_vote = [&](std::string_view a, std::string_view b) {
+    return same_vote(*first.task, a, b);
+  };
   std::vector<Settings> settings;
   for (const Job& job : group) settings.push_back(job.method->settings);
   const std::vector<AnsweredQuestion> answers =

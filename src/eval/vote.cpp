@@ -23,4 +23,8 @@ std::optional<std::string> vote(const TaskData& task, const Problem& problem,
   CB_CHECK(false);
 }
 
+bool same_vote(const TaskData& task, std::string_view a, std::string_view b) {
+  return task.judging == Judging::Math ? same_math_vote(a, b) : a == b;
+}
+
 }  // namespace counterbeam

@@ -13,4 +13,8 @@ namespace counterbeam {
 std::optional<std::string> vote(const TaskData& task, const Problem& problem,
                                 std::string_view text);
 
+// Whether two votes count as one: mathematical answers by value, letters and programs by their
+// text.
+bool same_vote(const TaskData& task, std::string_view a, std::string_view b);
+
 }  // namespace counterbeam

@@ -1,5 +1,6 @@
 #include "grade/vote.h"
 
+#include "grade/compare.h"
 #include "grade/extract.h"
 
 namespace counterbeam {
@@ -8,6 +9,10 @@ std::optional<std::string> math_vote(std::string_view text) {
   MathAnswer answer = extract_math(text);
   if (answer.source == AnswerSource::None) return std::nullopt;
   return std::move(answer.text);
+}
+
+bool same_math_vote(std::string_view a, std::string_view b) {
+  return grade::same_answer(a, b) || grade::same_answer(b, a);
 }
 
 }  // namespace counterbeam

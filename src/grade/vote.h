@@ -1,4 +1,4 @@
-// What a text votes for: two answers agree when their votes are the same text.
+// What a text votes for in self-consistency, and when two votes are for the same answer.
 #pragma once
 
 #include <optional>
@@ -9,5 +9,8 @@ namespace counterbeam {
 
 // The final mathematical answer of a text; nothing where none is found.
 std::optional<std::string> math_vote(std::string_view text);
+
+// Whether two such votes have the same value (1/2, 2/4 and 0.5), as the grader compares them.
+bool same_math_vote(std::string_view a, std::string_view b);
 
 }  // namespace counterbeam

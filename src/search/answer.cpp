@@ -20,6 +20,7 @@ SearchHooks hooks_of(const LoadedModel& model, const AnswerOptions& options) {
     const std::string text = model.text(tokens);
     return options.vote ? options.vote(text) : math_vote(text);
   };
+  hooks.same_vote = options.vote ? options.same_vote : same_math_vote;
   return hooks;
 }
 
@@ -66,7 +67,7 @@ std::vector<SearchResult> rank_shared_samples(const LoadedModel& model, const Qu
   check_fits(model, question, base);
   std::vector<Ranking> rankings;
   for (const Settings& one : settings)
-    rankings.push_back({model.prompts(question, one), one.steer});
+    rankings.push_back({model.prompts(question, one), one.steer, aggregate_of(one)});
   return rerank(task_of(model, base, options), plain, rankings);
 }
 

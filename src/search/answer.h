@@ -22,9 +22,11 @@ struct AnswerOptions {
   bool keep_partial = false;  // when cancelled after the first block, the best answer so far
   bool keep_traces = false;   // every search leaves its trace, so samples are not shared
   std::function<void(const BlockReport&)> on_block{};
-  // The answer that a text gives, for methods that vote; nothing abstains. Default: the final
-  // mathematical answer, as graders read it.
+  // For methods that vote: the answer that a text gives, where nothing abstains, and whether two
+  // answers are the same. Default: the final mathematical answer as graders read it, compared by
+  // value. With a `vote` of one's own and no `same_vote`: equal texts.
   std::function<std::optional<std::string>(std::string_view)> vote{};
+  std::function<bool(std::string_view, std::string_view)> same_vote{};
   std::function<std::vector<double>(std::span<const Candidate* const>)> scorer{};
 };
 

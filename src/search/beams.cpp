@@ -1,6 +1,8 @@
 #include "search/beams.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 
 #include "base/error.h"
 #include "search/methods.h"
@@ -23,36 +25,50 @@ void append(std::vector<float>& all, double& sum, const std::vector<float>& fres
   for (float value : fresh) sum += value;
 }
 
+// Weights of the base sequence and its followers; a side that is the base prompt adds to its
+// weight.
+std::vector<float> mixture_of(const Beam& beam, const Settings& settings) {
+  const std::array<float, 3> weights = settings.method->mixture(settings);
+  std::vector<float> mix = {weights[0]};
+  if (beam.positive)
+    mix.push_back(weights[1]);
+  else
+    mix[0] += weights[1];
+  if (beam.negative)
+    mix.push_back(weights[2]);
+  else
+    mix[0] += weights[2];
+  return mix;
+}
+
 }  // namespace
 
 Beam Beam::fork() const {
   Beam copy;
   static_cast<Candidate&>(copy) = *this;
   copy.base = base.fork();
-  if (positive) {
-    copy.positive = positive.fork();
-    copy.negative = negative.fork();
-  }
+  if (positive) copy.positive = positive.fork();
+  if (negative) copy.negative = negative.fork();
   return copy;
 }
 
 Beam open_beam(const Task& task, Ledger& ledger) {
+  Beam beam;
   std::vector<std::vector<TokenId>> prompts = {task.prompts.base};
-  if (task.prompts.contrast()) {
-    prompts.push_back(task.prompts.positive);
-    prompts.push_back(task.prompts.negative);
-  }
+  std::vector<Sequence*> sequences = {&beam.base};
+  const auto add = [&](const std::vector<TokenId>& prompt, Sequence& sequence) {
+    if (prompt.empty() || prompt == task.prompts.base) return;
+    prompts.push_back(prompt);
+    sequences.push_back(&sequence);
+  };
+  add(task.prompts.positive, beam.positive);
+  add(task.prompts.negative, beam.negative);
   Opened opened = task.engine.open(prompts, task.cancellation);
   // The last token of a prompt is pending: it goes through the model with the first block.
   ledger.prompt_tokens +=
       opened.computed_tokens + static_cast<std::int64_t>(opened.sequences.size());
   ledger.cached_tokens += opened.cached_tokens;
-  Beam beam;
-  beam.base = std::move(opened.sequences[0]);
-  if (task.prompts.contrast()) {
-    beam.positive = std::move(opened.sequences[1]);
-    beam.negative = std::move(opened.sequences[2]);
-  }
+  for (std::size_t i = 0; i < sequences.size(); ++i) *sequences[i] = std::move(opened.sequences[i]);
   return beam;
 }
 
@@ -63,14 +79,14 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
     Beam& beam = beams[i];
     ExtendRequest request;
     request.sequence = &beam.base;
-    if (beam.positive) request.followers = {&beam.positive, &beam.negative};
+    request.followers = context_sequences(beam);
     request.max_tokens = limit;
     request.sampling = sampling_of(settings);
     request.key = {task.seed, task.question, block,
                    places.empty() ? static_cast<std::uint32_t>(i) : places[i],
                    static_cast<std::uint32_t>(beam.tokens.size())};
     request.stop = task.engine.info().eos;
-    if (settings.method->mixture) request.mix = settings.method->mixture(settings);
+    if (settings.method->mixture) request.mix = mixture_of(beam, settings);
     request.plausibility = static_cast<float>(settings.plausibility);
     requests.push_back(std::move(request));
   }
@@ -84,16 +100,39 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
     append(beam.logprobs.base, beam.sums.base, fresh.logprobs);
     beam.logprobs.drawn.insert(beam.logprobs.drawn.end(), fresh.drawn_logprobs.begin(),
                                fresh.drawn_logprobs.end());
-    if (beam.positive) {
-      append(beam.logprobs.positive, beam.sums.positive, fresh.follower_logprobs[0]);
-      append(beam.logprobs.negative, beam.sums.negative, fresh.follower_logprobs[1]);
-      ledger.scored_tokens += 2 * count;
+    if (task.prompts.contrast()) {
+      std::size_t follower = 0;
+      const auto read = [&](const Sequence& side) -> const std::vector<float>& {
+        return side ? fresh.follower_logprobs[follower++] : fresh.logprobs;
+      };
+      append(beam.logprobs.positive, beam.sums.positive, read(beam.positive));
+      append(beam.logprobs.negative, beam.sums.negative, read(beam.negative));
+      ledger.scored_tokens += count * static_cast<std::int64_t>(follower);
     }
     beam.sums.tokens += count;
     beam.ended = fresh.stopped;
-    beam.rank = beam.score = score(beam.sums, settings.steer);
+    beam.rank = beam.score = score(beam.sums, settings.steer, aggregate_of(settings));
     ledger.generated_tokens += count;
   }
+}
+
+std::vector<Sequence*> context_sequences(Beam& beam) {
+  std::vector<Sequence*> sequences;
+  for (Sequence* side : {&beam.positive, &beam.negative})
+    if (*side) sequences.push_back(side);
+  return sequences;
+}
+
+void set_context_logprobs(Candidate& answer, const Beam& beam, std::span<std::vector<float>> read) {
+  std::size_t next = 0;
+  answer.logprobs.positive = beam.positive ? std::move(read[next++]) : answer.logprobs.base;
+  answer.logprobs.negative = beam.negative ? std::move(read[next++]) : answer.logprobs.base;
+  answer.sums.positive = sum_of(answer.logprobs.positive);
+  answer.sums.negative = sum_of(answer.logprobs.negative);
+}
+
+double sum_of(std::span<const float> logprobs) {
+  return std::accumulate(logprobs.begin(), logprobs.end(), 0.0);
 }
 
 int answer_limit(const Task& task, const Settings& settings) {

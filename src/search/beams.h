@@ -13,7 +13,8 @@
 
 namespace counterbeam {
 
-// Per token of an answer. Without contrast, positive and negative are empty.
+// Per token of an answer. Without contrast, positive and negative are empty; the side that a
+// one-sided contrast leaves out holds the values of the base prompt.
 struct TokenLogprobs {
   std::vector<float> base, positive, negative;  // temperature 1
   std::vector<float> drawn;                     // under the distribution the token was drawn from
@@ -34,7 +35,7 @@ struct Candidate {
 
 struct Beam : Candidate {
   Sequence base;
-  Sequence positive, negative;  // empty without contrast
+  Sequence positive, negative;  // empty without contrast, and where the base prompt is that side
   Beam fork() const;
 };
 
@@ -64,6 +65,16 @@ Beam open_beam(const Task& task, Ledger& ledger);
 // in the list unless `places` says otherwise) key the draws.
 void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Settings& settings,
                   std::uint32_t block, Ledger& ledger, std::span<const std::uint32_t> places = {});
+
+// The sequences of a beam that read its tokens under contexts: none, one or both.
+std::vector<Sequence*> context_sequences(Beam& beam);
+
+// Sets the positive and negative values of an answer, per token and as sums, from what the
+// context_sequences() of the beam read of it. REQUIRES contrast, and the values of the base prompt.
+void set_context_logprobs(Candidate& answer, const Beam& beam, std::span<std::vector<float>> read);
+
+// The sum of log-probabilities, in double.
+double sum_of(std::span<const float> logprobs);
 
 // Tokens that an answer may have: max_tokens, less where the model's context ends first. Error when
 // the prompt leaves no room.

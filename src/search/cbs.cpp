@@ -72,7 +72,10 @@ void report(const SearchHooks& hooks, int block, int blocks, const std::vector<B
 class Patience {
  public:
   Patience(const Settings& settings, int limit, bool bounded)
-      : blocks_(settings.patience), limit_(limit), bounded_(bounded) {}
+      : blocks_(settings.patience),
+        limit_(limit),
+        bounded_(bounded),
+        aggregate_(aggregate_of(settings)) {}
 
   // After a block: no living beam can beat the best finished answer, or `blocks_` blocks brought
   // no better one.
@@ -91,15 +94,17 @@ class Patience {
   }
 
  private:
-  // Tokens to come add at most log 1 = 0 to the sum of base log-probabilities, so the mean over the
-  // longest answer bounds the score. With rewards or a scorer of one's own there is no bound.
+  // Tokens to come add at most log 1 = 0 to the sum of base log-probabilities, so that sum, or its
+  // mean over the longest answer, bounds the score. With rewards or a scorer of one's own there is
+  // no bound.
   double highest_score(const Beam& beam) const {
     if (!bounded_) return std::numeric_limits<double>::infinity();
-    return beam.sums.base / static_cast<double>(limit_);
+    return aggregated(beam.sums.base, limit_, aggregate_);
   }
 
   int blocks_, limit_;
   bool bounded_;
+  Aggregate aggregate_;
   double best_ = -std::numeric_limits<double>::infinity();
   int waited_ = 0;
 };

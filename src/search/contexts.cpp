@@ -45,10 +45,13 @@ std::span<const ContextPair> named_contexts() {
 }
 
 std::optional<ContextPair> chosen_contexts(const Settings& settings) {
-  if (!settings.positive.empty() || !settings.negative.empty())
-    return ContextPair{settings.contexts, settings.positive, settings.negative};
-  if (settings.contexts == "none") return std::nullopt;
-  return ContextBook().at(settings.contexts);
+  const bool resolved = !settings.positive.empty() || !settings.negative.empty();
+  if (!resolved && settings.contexts == "none") return std::nullopt;
+  ContextPair pair = resolved ? ContextPair{settings.contexts, settings.positive, settings.negative}
+                              : ContextBook().at(settings.contexts);
+  if (settings.contrast == "positive") pair.negative.clear();
+  if (settings.contrast == "negative") pair.positive.clear();
+  return pair;
 }
 
 void check_pair(const ContextPair& pair, std::string_view place) {

@@ -17,7 +17,8 @@ inline constexpr std::string_view kOwnContexts = "own";
 // The ten pairs of the paper and the neutral control, in its order.
 std::span<const ContextPair> named_contexts();
 
-// The pair of the settings; nothing for "none". Settings without texts of their own name a pair of
+// The pair of the settings; nothing for "none". The text that a one-sided contrast does not use is
+// empty: the plain prompt takes its place. Settings without texts of their own name a pair of
 // named_contexts(); the error lists the names.
 std::optional<ContextPair> chosen_contexts(const Settings& settings);
 

@@ -43,7 +43,7 @@ void add_future_correction(const Task& task, std::vector<Beam>& candidates,
       log_weights.push_back(settings.steer * (future.sums.reward() - candidates[c].sums.reward()));
     }
     candidates[c].rank +=
-        log_mean_exp(log_weights) / static_cast<double>(candidates[c].sums.tokens);
+        aggregated(log_mean_exp(log_weights), candidates[c].sums.tokens, aggregate_of(settings));
   }
 }
 

@@ -11,12 +11,17 @@ namespace {
 
 using Uses = std::vector<SettingUse>;
 
-SettingUse use(std::string_view name, SettingValue otherwise) {
-  return {&setting_named(name), std::move(otherwise)};
+SettingUse use(std::string_view name, SettingValue otherwise, std::vector<DefaultWhen> when = {}) {
+  return {&setting_named(name), std::move(otherwise), std::move(when)};
+}
+
+DefaultWhen when(std::string_view other, std::string_view value, SettingValue otherwise) {
+  return {&setting_named(other), value, std::move(otherwise)};
 }
 
 Uses population(int beams, int prune) {
-  return {use("beams", beams), use("prune", prune), use("iterations", 0), use("patience", 0)};
+  return {use("beams", beams), use("prune", prune), use("iterations", 0), use("patience", 0),
+          use("aggregate", "mean")};
 }
 
 Uses length(int block = 32) {
@@ -27,9 +32,26 @@ Uses sampling(double temperature) {
   return {use("temperature", temperature), use("top-p", 1.0), use("top-k", 0), use("min-p", 0.0)};
 }
 
+Uses contexts() {
+  return {use("contexts", "reasoning"), use("positive", ""), use("negative", ""),
+          use("joiner", " ")};
+}
+
 Uses contrast(double steer) {
-  return {use("steer", steer), use("contexts", "reasoning"), use("positive", ""),
-          use("negative", ""), use("joiner", " ")};
+  return {use("steer", steer), use("contrast", "both")};
+}
+
+Uses full_samples() {
+  return {use("beams", 16), use("aggregate", "mean")};
+}
+
+// Classifier-free guidance starts at 1, the positive context alone; 1.5 is what Sanchez et al. 2023
+// recommend. Context-aware decoding at 0.5 is the setting of Shi et al. 2023; it contrasts the
+// positive context with the plain prompt.
+Uses token_contrast() {
+  return {use("steer", 0.25, {when("policy", "cfg", 1.5), when("policy", "cad", 0.5)}),
+          use("contrast", "both", {when("policy", "cad", "positive")}), use("policy", "tilt"),
+          use("plausibility", 0.0)};
 }
 
 void put(Settings& settings, const Setting& setting, const SettingValue& value) {
@@ -50,11 +72,23 @@ Uses together(std::initializer_list<Uses> parts) {
   return all;
 }
 
-std::vector<float> token_mixture(const Settings& settings) {
+std::array<float, 3> token_mixture(const Settings& settings) {
   const auto steer = static_cast<float>(settings.steer);
   if (settings.policy == "cfg") return {0, steer, 1 - steer};
   if (settings.policy == "cad") return {-steer, 1 + steer, 0};
   return {1, steer, -steer};
+}
+
+void check_token_contrast(const Settings& settings) {
+  if (settings.policy == "cfg" && settings.steer < 1)
+    bad_input(
+        "token-contrast:policy=cfg: a scale of {} (steer) leans towards the negative context, and "
+        "1 is the positive context alone; give 1 or more, or use policy=tilt",
+        settings.steer);
+  if (settings.policy == "cad" && settings.contrast == "negative")
+    bad_input(
+        "token-contrast:policy=cad: it contrasts the positive context with the plain prompt, so "
+        "contrast=negative leaves nothing; use contrast=positive, or policy=tilt");
 }
 
 std::vector<Method> make_methods() {
@@ -68,6 +102,7 @@ std::vector<Method> make_methods() {
        .settings = together({population(16, 4),
                              length(),
                              sampling(1),
+                             contexts(),
                              contrast(0.25),
                              {use("lookahead", 0), use("horizon", 32)}})},
       {.name = "beam",
@@ -96,13 +131,13 @@ std::vector<Method> make_methods() {
        .contrast = Contrast::WhenSteered,
        .ranked = true,
        .ranks_whole_samples = true,
-       .settings = together({{use("beams", 16)}, length(), sampling(1), contrast(0)})},
+       .settings = together({full_samples(), length(), sampling(1), contexts(), contrast(0)})},
       {.name = "self-consistency",
        .help = "N full samples, the answer that most of them give",
        .run = self_consistency,
        .contrast = Contrast::WhenSteered,
        .votes = true,
-       .settings = together({{use("beams", 16)}, length(), sampling(1), contrast(0)})},
+       .settings = together({full_samples(), length(), sampling(1), contexts(), contrast(0)})},
       {.name = "power",
        .help = "scalable power sampling: draws from p^alpha by rollouts",
        .run = power_sampling,
@@ -122,10 +157,8 @@ std::vector<Method> make_methods() {
        .run = contrastive_beam_search,
        .contrast = Contrast::Required,
        .mixture = token_mixture,
-       .settings = together({length(),
-                             sampling(1),
-                             contrast(0.25),
-                             {use("policy", "tilt"), use("plausibility", 0.0)}})},
+       .check = check_token_contrast,
+       .settings = together({length(), sampling(1), contexts(), token_contrast()})},
   };
 }
 
@@ -190,6 +223,8 @@ Settings without_contexts(Settings settings) {
   settings.contexts = "none";
   settings.positive = settings.negative = "";
   settings.joiner = " ";
+  settings.contrast = "both";
+  settings.aggregate = "mean";
   return settings;
 }
 

@@ -2,6 +2,7 @@
 // it. Nothing outside this table and the method's own file knows a method by its name.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -43,7 +44,9 @@ struct Method {
   Contrast contrast = Contrast::None;
   // Token-level contrast: weights of the base, positive and negative log-probabilities that tokens
   // are drawn from. Null: tokens are drawn from the base prompt alone.
-  std::vector<float> (*mixture)(const Settings& settings) = nullptr;
+  std::array<float, 3> (*mixture)(const Settings& settings) = nullptr;
+  void (*check)(const Settings& settings) =
+      nullptr;          // BadInput for settings that do not go together
   bool traced = true;   // leaves a tree of candidates
   bool ranked = false;  // chooses among candidates by score, so that a scorer of one's own applies
   bool votes = false;   // chooses by majority among the answers that candidates give
@@ -70,8 +73,8 @@ Settings default_settings(std::string_view method);
 // Defaults that depend on other settings, put in for the settings that are not in `given`.
 void set_dependent_defaults(Settings& settings, std::span<const std::string_view> given);
 
-// What the samples of a method with ranks_whole_samples depend on: the settings without contexts
-// and steering.
+// What the samples of a method with ranks_whole_samples depend on: the settings without those that
+// only rank.
 Settings without_contexts(Settings settings);
 
 }  // namespace counterbeam

@@ -205,6 +205,7 @@ Prompts build_prompts(const Question& question, const std::optional<ContextPair>
     const EncodeOptions options{.special_in_text = false, .add_special_tokens = true};
     const std::string text = raw_text(question);
     const auto prompt = [&](const std::string& context) {
+      if (context.empty()) return prompts.base;
       return tokenizer.encode(with_context(text, joiner, context), options);
     };
     prompts.base = tokenizer.encode(text, options);
@@ -221,6 +222,7 @@ Prompts build_prompts(const Question& question, const std::optional<ContextPair>
   prompts.base = encoded(base, tokenizer);
   if (pair) {
     const auto prompt = [&](const std::string& context) {
+      if (context.empty()) return prompts.base;
       const std::string message = with_context(question.text, joiner, context);
       return encoded(renderer.with(message, frame, context), tokenizer);
     };

@@ -16,7 +16,8 @@ namespace counterbeam {
 class ChatTemplate;
 class Tokenizer;
 
-// Token ids of the three prompts. Without contrast, positive and negative are empty.
+// Token ids of the three prompts. Without contrast, positive and negative are empty. In a one-sided
+// contrast the side that is left out is the base prompt; nothing is computed for it.
 struct Prompts {
   std::vector<TokenId> base, positive, negative;
   bool contrast() const { return !positive.empty(); }
@@ -40,9 +41,10 @@ std::string with_system(std::string_view system, std::string_view question);
 // the end. Error where there is no message, the last is not the user's, or a role is not known.
 Question question_of(const std::vector<Message>& messages);
 
-// Renders and encodes the prompts; without a pair only the base prompt. Error when the question is
-// empty, or when the template drops, changes or moves what it was given; where that is the system
-// message, the error names the remedies. `chat` may be null for raw questions.
+// Renders and encodes the prompts; without a pair only the base prompt, and for an empty context
+// the base prompt again. Error when the question is empty, or when the template drops, changes or
+// moves what it was given; where that is the system message, the error names the remedies. `chat`
+// may be null for raw questions.
 Prompts build_prompts(const Question& question, const std::optional<ContextPair>& pair,
                       std::string_view joiner, const ChatTemplate* chat,
                       const Tokenizer& tokenizer);

@@ -50,6 +50,8 @@ Settings settings_of(const ScoreOptions& options) {
   GivenMethod method(default_method().name);
   give_contexts(method, options);
   method.give("steer", fmt::format("{}", options.steer), "steer");
+  method.give("contrast", options.contrast, "contrast");
+  method.give("aggregate", options.aggregate, "aggregate");
   return method.resolve(book_of(options.pairs));
 }
 

@@ -5,7 +5,6 @@
 #include "base/error.h"
 #include "search/methods.h"
 #include "search/samples.h"
-#include "search/score_answer.h"
 
 namespace counterbeam {
 namespace {
@@ -29,29 +28,25 @@ Candidate cut(Candidate answer, std::size_t limit) {
   return answer;
 }
 
-// Reads the answers under the pair of the task's prompts.
-void read_under_pair(const Task& task, std::vector<Candidate>& answers, Ledger& ledger) {
+// Reads the answers under the contexts of the task's prompts.
+void read_under_contexts(const Task& task, std::vector<Candidate>& answers, Ledger& ledger) {
   const Beam empty = open_beam(task, ledger);
   std::vector<Beam> beams;
   for (std::size_t i = 0; i < answers.size(); ++i) beams.push_back(empty.fork());
   std::vector<ScoreRequest> requests;
-  for (std::size_t i = 0; i < answers.size(); ++i) {
-    requests.push_back({&beams[i].positive, answers[i].tokens});
-    requests.push_back({&beams[i].negative, answers[i].tokens});
-  }
+  for (std::size_t i = 0; i < answers.size(); ++i)
+    for (Sequence* sequence : context_sequences(beams[i]))
+      requests.push_back({sequence, answers[i].tokens});
   auto logprobs = task.engine.score(requests, task.cancellation);
+  const std::size_t sides = requests.size() / answers.size();
   for (std::size_t i = 0; i < answers.size(); ++i) {
-    Candidate& answer = answers[i];
-    answer.logprobs.positive = std::move(logprobs[2 * i]);
-    answer.logprobs.negative = std::move(logprobs[2 * i + 1]);
-    answer.sums.positive = sum_of(answer.logprobs.positive);
-    answer.sums.negative = sum_of(answer.logprobs.negative);
-    ledger.scored_tokens += 2 * answer.sums.tokens;
+    set_context_logprobs(answers[i], beams[i], std::span(logprobs).subspan(sides * i, sides));
+    ledger.scored_tokens += static_cast<std::int64_t>(sides) * answers[i].sums.tokens;
   }
 }
 
 SearchResult rank_samples(const Task& task, const Settings& settings, const SearchResult& samples,
-                          double steer) {
+                          const Ranking& ranking) {
   const auto limit = static_cast<std::size_t>(answer_limit(task, settings));
   SearchResult result;
   for (const Candidate& answer : samples.pool) {
@@ -59,12 +54,13 @@ SearchResult rank_samples(const Task& task, const Settings& settings, const Sear
     result.ledger.generated_tokens += result.pool.back().sums.tokens;
   }
   if (task.prompts.contrast()) {
-    read_under_pair(task, result.pool, result.ledger);
+    read_under_contexts(task, result.pool, result.ledger);
   } else {
     result.ledger.prompt_tokens = samples.ledger.prompt_tokens;
     result.ledger.cached_tokens = samples.ledger.cached_tokens;
   }
-  for (Candidate& answer : result.pool) answer.rank = answer.score = score(answer.sums, steer);
+  for (Candidate& answer : result.pool)
+    answer.rank = answer.score = score(answer.sums, ranking.steer, ranking.aggregate);
   result.selected = best_index(result.pool);
   return result;
 }
@@ -81,7 +77,7 @@ std::vector<SearchResult> rerank(const Task& task, const Settings& settings,
   for (const Ranking& ranking : rankings) {
     const auto begin = Clock::now();
     const Task own = {task.engine, ranking.prompts, task.seed, task.question, task.cancellation};
-    results.push_back(rank_samples(own, settings, samples, ranking.steer));
+    results.push_back(rank_samples(own, settings, samples, ranking));
     results.back().ledger.seconds = sampling + seconds_since(begin);
   }
   return results;

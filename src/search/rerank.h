@@ -12,6 +12,7 @@ namespace counterbeam {
 struct Ranking {
   Prompts prompts;  // base as in the task; with a pair or without
   double steer = 0;
+  Aggregate aggregate = Aggregate::Mean;
 };
 
 // One result per ranking, in order, without traces. A result's ledger says what it would have cost

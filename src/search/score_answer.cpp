@@ -1,7 +1,5 @@
 #include "search/score_answer.h"
 
-#include <numeric>
-
 #include "base/error.h"
 
 namespace counterbeam {
@@ -31,10 +29,6 @@ TokenId likeliest_end(const Task& task, std::span<const TokenId> answer) {
 
 }  // namespace
 
-double sum_of(std::span<const float> logprobs) {
-  return std::accumulate(logprobs.begin(), logprobs.end(), 0.0);
-}
-
 Candidate score_text(const LoadedModel& model, const Question& question, std::string_view answer,
                      const ScoreText& options) {
   const Settings& settings = options.settings;
@@ -43,29 +37,23 @@ Candidate score_text(const LoadedModel& model, const Question& question, std::st
   std::vector<TokenId> tokens = model.tokenizer().encode(answer);
   if (tokens.empty()) bad_input("the answer to score is empty");
   if (options.end) tokens.push_back(likeliest_end(task, tokens));
-  return score_answer(task, tokens, settings.steer);
+  return score_answer(task, tokens, settings.steer, aggregate_of(settings));
 }
 
-Candidate score_answer(const Task& task, std::span<const TokenId> tokens, double steer) {
+Candidate score_answer(const Task& task, std::span<const TokenId> tokens, double steer,
+                       Aggregate aggregate) {
   if (tokens.empty()) bad_input("the answer to score is empty");
   Ledger ledger;
   Beam beam = open_beam(task, ledger);
   std::vector<ScoreRequest> requests = {{&beam.base, tokens}};
-  if (task.prompts.contrast()) {
-    requests.push_back({&beam.positive, tokens});
-    requests.push_back({&beam.negative, tokens});
-  }
+  for (Sequence* sequence : context_sequences(beam)) requests.push_back({sequence, tokens});
   auto logprobs = task.engine.score(requests, task.cancellation);
   Candidate answer;
   answer.tokens.assign(tokens.begin(), tokens.end());
   answer.logprobs.base = std::move(logprobs[0]);
-  if (task.prompts.contrast()) {
-    answer.logprobs.positive = std::move(logprobs[1]);
-    answer.logprobs.negative = std::move(logprobs[2]);
-  }
-  answer.sums = {sum_of(answer.logprobs.base), sum_of(answer.logprobs.positive),
-                 sum_of(answer.logprobs.negative), static_cast<std::int64_t>(tokens.size())};
-  answer.rank = answer.score = score(answer.sums, steer);
+  answer.sums = {sum_of(answer.logprobs.base), 0, 0, static_cast<std::int64_t>(tokens.size())};
+  if (task.prompts.contrast()) set_context_logprobs(answer, beam, std::span(logprobs).subspan(1));
+  answer.rank = answer.score = score(answer.sums, steer, aggregate);
   return answer;
 }
 

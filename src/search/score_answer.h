@@ -10,10 +10,11 @@
 namespace counterbeam {
 
 // Tokens, log-probs, sums and score of the answer. REQUIRES at least one token.
-Candidate score_answer(const Task& task, std::span<const TokenId> tokens, double steer);
+Candidate score_answer(const Task& task, std::span<const TokenId> tokens, double steer,
+                       Aggregate aggregate = Aggregate::Mean);
 
 struct ScoreText {
-  Settings settings;  // contexts, joiner and strength; the pair counts at strength 0 too
+  Settings settings;  // contexts, joiner, contrast and strength; the pair counts at strength 0 too
   bool end = false;   // append the end-of-sequence token that the model finds likeliest there
   const Cancellation* cancellation = nullptr;
 };
@@ -21,8 +22,5 @@ struct ScoreText {
 // The same for a text that answers a question.
 Candidate score_text(const LoadedModel& model, const Question& question, std::string_view answer,
                      const ScoreText& options);
-
-// The sum of log-probabilities, in double.
-double sum_of(std::span<const float> logprobs);
 
 }  // namespace counterbeam

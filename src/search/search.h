@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "search/beams.h"
@@ -41,6 +42,8 @@ struct SearchHooks {
   std::function<void(const BlockReport&)> on_block{};
   // For methods that vote: the answer that a candidate gives; nothing abstains.
   std::function<std::optional<std::string>(const std::vector<TokenId>&)> vote{};
+  // Whether two of these answers count as one. Empty: only equal texts.
+  std::function<bool(std::string_view, std::string_view)> same_vote{};
   // A score of one's own in place of s(a), for methods that rank: one finite number per candidate,
   // higher is better.
   std::function<std::vector<double>(std::span<const Candidate* const>)> scorer{};

@@ -12,6 +12,8 @@ namespace counterbeam {
 namespace {
 
 constexpr std::array<std::string_view, 3> kPolicies = {"tilt", "cfg", "cad"};
+constexpr std::array<std::string_view, 3> kContrasts = {"both", "positive", "negative"};
+constexpr std::array<std::string_view, 2> kAggregates = {"mean", "sum"};
 
 constexpr std::array kSettings = {
     Setting{"beams", &Settings::beams, 1, 4096, {}, "Population N: answers searched at once"},
@@ -75,6 +77,11 @@ constexpr std::array kSettings = {
             0,
             {},
             "Between question and context, where the question does not end in white space"},
+    Setting{"contrast", &Settings::contrast, 0, 0, kContrasts,
+            "The contexts against each other, or only one of them against the plain prompt, which "
+            "costs one scoring pass less"},
+    Setting{"aggregate", &Settings::aggregate, 0, 0, kAggregates,
+            "Score of an answer: mean over its tokens, or their sum, which favours short answers"},
     Setting{"lookahead",
             &Settings::lookahead,
             0,
@@ -89,8 +96,8 @@ constexpr std::array kSettings = {
     Setting{"jackknife", &Settings::jackknife, 0, 0, {}, "Correct the bias of the estimate"},
     Setting{"steps", &Settings::steps, 0, 1000000, {}, "Metropolis steps per block"},
     Setting{"policy", &Settings::policy, 0, 0, kPolicies,
-            "tilt: base * exp(steer * reward); cfg: guidance at scale steer; cad: context-aware "
-            "decoding"},
+            "tilt: base * exp(steer * reward); cfg: guidance at scale steer (1 or more); cad: "
+            "context-aware decoding"},
     Setting{"plausibility",
             &Settings::plausibility,
             0,
@@ -139,6 +146,22 @@ bool has_pair(const Settings& settings) {
   return settings.contexts != "none";
 }
 
+// The contexts that the contrast needs are there.
+void check_contexts(const Settings& settings) {
+  const std::optional<ContextPair> pair = chosen_contexts(settings);
+  if (!pair) return;
+  if (settings.contrast != "both") {
+    const bool positive = settings.contrast == "positive";
+    if ((positive ? pair->positive : pair->negative).empty())
+      bad_input("--{0}: contrast={0} needs the {0} context; give it, or a named pair by --contexts",
+                settings.contrast);
+    return;
+  }
+  if (pair->positive.empty() != pair->negative.empty())
+    bad_input("--positive and --negative go together: give both, or a named pair by --contexts");
+  check_pair(*pair, settings.method->name);
+}
+
 }  // namespace
 
 std::string_view Setting::type_name() const {
@@ -185,13 +208,15 @@ void validate(const Settings& settings) {
   if (settings.prune > settings.beams)
     bad_input("--prune: {} is more than --beams {}; allowed: 1 to {}", settings.prune,
               settings.beams, settings.beams);
-  if (settings.positive.empty() != settings.negative.empty())
-    bad_input("--positive and --negative go together: give both, or a named pair by --contexts");
-  if (settings.method->find("contexts"))
-    if (const auto pair = chosen_contexts(settings)) check_pair(*pair, settings.method->name);
+  if (settings.method->find("contexts")) check_contexts(settings);
   if (settings.method->contrast == Contrast::Required && !has_pair(settings))
     bad_input("--contexts: {} draws from a contrast and needs a pair, not \"none\"",
               settings.method->name);
+  if (settings.method->check) settings.method->check(settings);
+}
+
+Aggregate aggregate_of(const Settings& settings) {
+  return settings.aggregate == "sum" ? Aggregate::Sum : Aggregate::Mean;
 }
 
 bool uses_contexts(const Settings& settings) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/json_fwd.h"
+#include "search/score.h"
 
 namespace counterbeam {
 
@@ -36,6 +37,8 @@ struct Settings {
   std::string contexts = "reasoning";  // a named pair, neutral, "own", or none
   std::string positive, negative;      // the texts of the pair; empty: those of a named one
   std::string joiner = " ";            // between question and context
+  std::string contrast = "both";       // or one of the pair against the plain prompt
+  std::string aggregate = "mean";      // of the scores of tokens: mean or sum
 
   int lookahead = 0;  // M rollouts per candidate; 0: off
   int horizon = 32;   // H tokens of a rollout
@@ -83,6 +86,8 @@ void validate(const Settings& settings);
 
 // True where the method scores answers under a pair of contexts with these settings.
 bool uses_contexts(const Settings& settings);
+
+Aggregate aggregate_of(const Settings& settings);
 
 // {"method": NAME, ...}: the settings of the method.
 Json to_json(const Settings& settings);

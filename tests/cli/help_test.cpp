@@ -100,7 +100,9 @@ TEST(Help, EverySettingHasTypeDefaultRangeAndMethods) {
   const std::string steer = entry(ask, "--steer ");
   EXPECT_NE(steer.find("--steer NUMBER"), std::string::npos) << steer;
   EXPECT_NE(steer.find("[-1000 to 1000]"), std::string::npos) << steer;
-  EXPECT_NE(steer.find("[default: 0.25; 0 for best-of-n, self-consistency]"), std::string::npos)
+  EXPECT_NE(steer.find("[default: 0.25; 0 for best-of-n, self-consistency; "
+                       "1.5 with policy=cfg; 0.5 with policy=cad]"),
+            std::string::npos)
       << steer;
   EXPECT_NE(steer.find("[methods: cbs, best-of-n, self-consistency, token-contrast]"),
             std::string::npos)

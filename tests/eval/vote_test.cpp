@@ -20,6 +20,19 @@ TEST(Vote, IsTheAnswerAsTheTaskJudgesIt) {
             "def f():\n    return 1");
 }
 
+TEST(Vote, MathematicsByValueTheRestByText) {
+  const TaskData math{"m", Judging::Math, {}}, choice{"c", Judging::Choice, {}},
+      code{"p", Judging::Code, {}};
+  for (const char* half : {"2/4", "0.5", "\\frac12", "\\frac{1}{2}", ".5"}) {
+    EXPECT_TRUE(same_vote(math, "1/2", half)) << half;
+    EXPECT_TRUE(same_vote(math, half, "1/2")) << half;
+  }
+  EXPECT_FALSE(same_vote(math, "1/2", "1/3"));
+  EXPECT_TRUE(same_vote(choice, "A", "A"));
+  EXPECT_FALSE(same_vote(choice, "A", "B"));
+  EXPECT_FALSE(same_vote(code, "return 1/2", "return 2/4"));
+}
+
 TEST(Vote, NothingFoundIsNoVote) {
   const TaskData math{"m", Judging::Math, {}}, choice{"c", Judging::Choice, {}},
       code{"p", Judging::Code, {}};

@@ -1,11 +1,13 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <random>
 
 #include "base/error.h"
 #include "search/method_strings.h"
 #include "support/replay.h"
+#include "support/toy_prompts.h"
 #include "theory/toy_engine.h"
 
 namespace counterbeam {
@@ -19,28 +21,32 @@ Settings settings_of(std::string_view text) {
 
 SearchResult run(ToyEngine& engine, const Settings& settings, std::uint64_t seed = 1,
                  std::uint32_t question = 0) {
-  const Prompts prompts = engine.prompts(uses_contexts(settings));
+  const Prompts prompts = testing::toy_prompts(engine, settings);
   return run_search({engine, prompts, seed, question, nullptr}, settings);
 }
 
-// The best score over all answers of the toy model, which end at an end token or at the horizon.
-double exhaustive_best(const ToyModel& model, double steer, std::vector<TokenId>* best_tokens) {
+// The best score over all answers of the toy model, which end at an end token or at the horizon, by
+// the formulas of docs/search.md.
+double exhaustive_best(const ToyModel& model, const Settings& settings,
+                       std::vector<TokenId>* best_tokens) {
   double best = -1e300;
+  const auto plus = settings.contrast == "negative" ? ToyContext::Base : ToyContext::Positive;
+  const auto minus = settings.contrast == "positive" ? ToyContext::Base : ToyContext::Negative;
   const auto visit = [&](std::span<const TokenId> tokens) {
-    Sums sums;
+    double total = 0;
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (tokens[i] == kEnd && i + 1 < tokens.size()) return;  // continues after its end
       const auto prefix = tokens.first(i);
       const auto v = static_cast<std::size_t>(tokens[i]);
-      sums.base += std::log(model.probabilities(ToyContext::Base, prefix)[v]);
-      sums.positive += std::log(model.probabilities(ToyContext::Positive, prefix)[v]);
-      sums.negative += std::log(model.probabilities(ToyContext::Negative, prefix)[v]);
-      ++sums.tokens;
+      total += std::log(model.probabilities(ToyContext::Base, prefix)[v]) +
+               settings.steer * std::log(model.probabilities(plus, prefix)[v] /
+                                         model.probabilities(minus, prefix)[v]);
     }
+    if (settings.aggregate == "mean") total /= static_cast<double>(tokens.size());
     const bool complete = static_cast<int>(tokens.size()) == model.horizon() ||
                           (!tokens.empty() && tokens.back() == kEnd);
-    if (complete && score(sums, steer) > best) {
-      best = score(sums, steer);
+    if (complete && total > best) {
+      best = total;
       best_tokens->assign(tokens.begin(), tokens.end());
     }
   };
@@ -52,11 +58,63 @@ TEST(Cbs, ManyBeamsWithoutPruningFindTheBestAnswer) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     const ToyModel model = ToyModel::random(3, 3, seed, 1.0);
     ToyEngine engine(model, {kEnd});
-    const auto result = run(engine, settings_of("cbs:beams=3000:prune=1:block=1:steer=0.7"), seed);
-    std::vector<TokenId> best;
-    const double expected = exhaustive_best(model, 0.7, &best);
-    EXPECT_NEAR(result.answer().score, expected, 1e-6);
-    EXPECT_EQ(result.answer().tokens, best);
+    for (const char* kind : {"", ":contrast=positive", ":contrast=negative", ":aggregate=sum",
+                             ":contrast=positive:aggregate=sum"}) {
+      const Settings settings =
+          settings_of(std::string("cbs:beams=3000:prune=1:block=1:steer=0.7") + kind);
+      const auto result = run(engine, settings, seed);
+      std::vector<TokenId> best;
+      const double expected = exhaustive_best(model, settings, &best);
+      EXPECT_NEAR(result.answer().score, expected, 1e-6) << kind;
+      EXPECT_EQ(result.answer().tokens, best) << kind;
+    }
+  }
+}
+
+TEST(Cbs, AOneSidedContrastReadsOneContext) {
+  ToyEngine engine(ToyModel::random(4, 6, 3, 1.0), {kEnd});
+  const auto cost = [&](const char* method) { return run(engine, settings_of(method)).ledger; };
+  const Ledger both = cost("cbs:beams=8:block=2");
+  EXPECT_EQ(both.scored_tokens, 2 * both.generated_tokens);
+  for (const char* method :
+       {"cbs:contrast=positive:beams=8:block=2", "cbs:contrast=negative:beams=8:block=2",
+        "best-of-n:steer=0.5:contrast=positive:beams=8:block=2", "token-contrast:contrast=negative",
+        "token-contrast:policy=cad"}) {
+    const Ledger one = cost(method);
+    EXPECT_EQ(one.scored_tokens, one.generated_tokens) << method;
+    EXPECT_EQ(one.prompt_tokens + one.cached_tokens, 2) << method;
+  }
+  for (const char* method : {"cbs:steer=0:beams=8:block=2", "cbs:contexts=none:beams=8:block=2"}) {
+    const Ledger none = cost(method);
+    EXPECT_EQ(none.scored_tokens, 0) << method;
+    EXPECT_EQ(none.prompt_tokens + none.cached_tokens, 1) << method;
+  }
+}
+
+TEST(Cbs, BothSidesAddUpToTheWholeContrast) {
+  // The reward of the pair is the sum of the two one-sided rewards.
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    ToyEngine engine(ToyModel::random(4, 6, seed, 1.0), {kEnd});
+    const auto sampled = [&](const std::string& contrast) {
+      return run(engine, settings_of("best-of-n:steer=0.5:block=2:contrast=" + contrast), seed);
+    };
+    const auto both = sampled("both"), positive = sampled("positive"),
+               negative = sampled("negative");
+    for (std::size_t i = 0; i < both.pool.size(); ++i) {
+      ASSERT_EQ(both.pool[i].tokens, positive.pool[i].tokens);
+      EXPECT_NEAR(both.pool[i].sums.reward(),
+                  positive.pool[i].sums.reward() + negative.pool[i].sums.reward(), 1e-5);
+    }
+  }
+}
+
+TEST(Cbs, PatienceWithSumsEndsOnlyWhereNothingBetterCanCome) {
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    ToyEngine engine(ToyModel::random(3, 6, seed, 1.0), {kEnd});
+    const std::string beam = "beam:beams=8:prune=2:block=1:aggregate=sum";
+    const auto whole = run(engine, settings_of(beam), seed);
+    const auto early = run(engine, settings_of(beam + ":patience=1000"), seed);
+    EXPECT_EQ(early.answer().tokens, whole.answer().tokens) << seed;
   }
 }
 
@@ -109,7 +167,11 @@ TEST(Cbs, EveryTraceReplaysFromItsLogProbs) {
     settings.block = 1 + static_cast<int>(random() % 4);
     settings.iterations = static_cast<int>(random() % 4);
     settings.max_tokens = 1 + static_cast<int>(random() % 8);
-    if (settings.method->find("steer")) settings.steer = static_cast<double>(random() % 5) / 4;
+    if (settings.method->find("steer")) {
+      settings.steer = static_cast<double>(random() % 5) / 4;
+      settings.contrast = std::array{"both", "positive", "negative"}[random() % 3];
+    }
+    settings.aggregate = random() % 2 ? "mean" : "sum";
     validate(settings);
     const auto result = run(engine, settings, random());
     testing::replay(result.trace, {kEnd});
@@ -173,6 +235,20 @@ TEST(Lookahead, ManyRolloutsRankByTheExactFutureCorrection) {
       zeta += weight;
     });
     EXPECT_NEAR(c.rank, c.score + std::log(zeta), 0.05);
+  }
+}
+
+TEST(Lookahead, WithSumsTheCorrectionIsNotDivided) {
+  ToyEngine engine(ToyModel::random(3, 4, 11, 1.0), {});
+  const auto ranked = [&](const std::string& aggregate) {
+    return run(engine, settings_of("cbs:beams=12:prune=12:block=2:steer=0.5:lookahead=64:horizon=2:"
+                                   "aggregate=" +
+                                   aggregate));
+  };
+  const auto mean = ranked("mean").trace.blocks[0], sum = ranked("sum").trace.blocks[0];
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    ASSERT_EQ(mean[i].tokens, sum[i].tokens);
+    EXPECT_NEAR(sum[i].rank - sum[i].score, 2 * (mean[i].rank - mean[i].score), 1e-9);
   }
 }
 

@@ -183,6 +183,34 @@ TEST(PublicApi, ScoreCountsTheTokenThatTheSearchEndedWith) {
   EXPECT_EQ(plain.tokens[0].positive, 0);
 }
 
+TEST(PublicApi, OneSidedContrastsAndSums) {
+  const std::string text = "It is \\boxed{33}.";
+  const auto scored = [&](const ScoreOptions& options) {
+    return model().score(kQuestion, text, options);
+  };
+  const ScoredAnswer both = scored({}), positive = scored({.contrast = "positive"}),
+                     negative = scored({.contrast = "negative"}),
+                     sum = scored({.aggregate = "sum"});
+  double total = 0;
+  for (std::size_t i = 0; i < both.tokens.size(); ++i) {
+    EXPECT_EQ(positive.tokens[i].positive, both.tokens[i].positive);
+    EXPECT_EQ(positive.tokens[i].negative, both.tokens[i].base);
+    EXPECT_EQ(negative.tokens[i].positive, both.tokens[i].base);
+    EXPECT_EQ(negative.tokens[i].negative, both.tokens[i].negative);
+    total += both.tokens[i].base + 0.25 * both.tokens[i].reward();
+  }
+  EXPECT_NEAR(sum.score, total, 1e-4);
+  EXPECT_NEAR(both.score, total / static_cast<double>(both.tokens.size()), 1e-5);
+  const Answer answer =
+      model().ask(kQuestion, {.method = std::string(kShort) + ":contrast=positive:aggregate=sum"});
+  EXPECT_EQ(answer.scored_tokens, answer.generated_tokens);
+  const ScoredAnswer again =
+      model().score(kQuestion, answer.text,
+                    {.steer = 0.7, .contrast = "positive", .aggregate = "sum", .end = true});
+  EXPECT_NEAR(again.score, answer.score, 1e-4);
+  EXPECT_THROW(scored({.contrast = "left"}), BadInput);
+}
+
 TEST(PublicApi, ModelAndTokenizer) {
   const ModelInfo info = model().info();
   EXPECT_EQ(info.name, "tiny-dense");

@@ -16,12 +16,16 @@ TEST(Rerank, EqualsBestOfNAlone) {
     ToyEngine engine(model, {0});
     const Settings plain = parse_method("best-of-n:beams=8:block=2:steer=0:contexts=none");
     const Prompts base = engine.prompts(false), pair = engine.prompts(true);
-    const Ranking rankings[] = {{base, 0}, {pair, 0.25}, {pair, 0.7}};
+    Prompts positive = pair, negative = pair;  // one-sided
+    positive.negative = negative.positive = base.base;
+    const Ranking rankings[] = {{base, 0},       {pair, 0.25},    {pair, 0.7},
+                                {positive, 0.7}, {negative, 0.7}, {pair, 0.7, Aggregate::Sum}};
     const auto shared = rerank({engine, base, seed, 2, nullptr}, plain, rankings);
-    ASSERT_EQ(shared.size(), 3u);
-    for (std::size_t i = 0; i < 3; ++i) {
+    ASSERT_EQ(shared.size(), std::size(rankings));
+    for (std::size_t i = 0; i < shared.size(); ++i) {
       Settings own = parse_method("best-of-n:beams=8:block=2");
       own.steer = rankings[i].steer;
+      own.aggregate = rankings[i].aggregate == Aggregate::Sum ? "sum" : "mean";
       const SearchResult alone = run_search({engine, rankings[i].prompts, seed, 2, nullptr}, own);
       EXPECT_EQ(shared[i].selected, alone.selected);
       EXPECT_EQ(shared[i].answer().tokens, alone.answer().tokens);

@@ -1,3 +1,4 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "base/error.h"
@@ -33,6 +34,36 @@ TEST(Settings, PublishedDefaults) {
   EXPECT_EQ(parse_method("power").rollouts, 16);
 }
 
+TEST(Settings, EveryPolicyHasItsOwnStrength) {
+  EXPECT_EQ(parse_method("token-contrast").steer, 0.25);
+  EXPECT_EQ(parse_method("token-contrast:policy=cfg").steer, 1.5);
+  EXPECT_EQ(parse_method("token-contrast:policy=cad").steer, 0.5);
+  EXPECT_EQ(parse_method("token-contrast:policy=cad:steer=1").steer, 1);
+  EXPECT_EQ(parse_method("token-contrast:steer=2:policy=cfg").steer, 2);
+  EXPECT_EQ(parse_method("token-contrast").contrast, "both");
+  EXPECT_EQ(parse_method("token-contrast:policy=cad").contrast, "positive");
+  EXPECT_EQ(parse_method("token-contrast:policy=cad:contrast=both").contrast, "both");
+}
+
+TEST(Settings, NoPolicyLeansTowardsTheNegativeContextByDefault) {
+  for (const char* policy : {"tilt", "cfg", "cad"}) {
+    const Settings settings = parse_method(std::string("token-contrast:policy=") + policy);
+    const auto [base, positive, negative] = settings.method->mixture(settings);
+    EXPECT_GT(positive, 0) << policy;
+    EXPECT_LE(negative, 0) << policy;
+    EXPECT_NEAR(base + positive + negative, 1, 1e-6) << policy;
+  }
+}
+
+TEST(Settings, AOneSidedContrastNeedsOneContext) {
+  const Settings positive = parse_method("cbs:contrast=positive:positive=\"Good:\"");
+  EXPECT_EQ(chosen_contexts(positive)->positive, "Good:");
+  EXPECT_EQ(chosen_contexts(positive)->negative, "");
+  const Settings negative = parse_method("cbs:contrast=negative:contexts=detail");
+  EXPECT_EQ(chosen_contexts(negative)->positive, "");
+  EXPECT_THAT(chosen_contexts(negative)->negative, ::testing::HasSubstr("overlooks"));
+}
+
 TEST(Settings, MethodStrings) {
   const Settings settings = parse_method("cbs:steer=0.7:block=16:contexts=detail");
   EXPECT_EQ(settings.steer, 0.7);
@@ -66,6 +97,11 @@ TEST(Settings, ErrorsNameTheSettingAndTheRange) {
       {"sbc", "method \"sbc\" is not known; known: cbs, beam"},
       {"", "method \"\" is not known"},
       {"cbs:positive=x", "--positive and --negative go together"},
+      {"cbs:contrast=positive:negative=x", "--positive: contrast=positive needs the positive"},
+      {"cbs:contrast=one", "cbs:contrast: \"one\" is not known; allowed: both, positive, negative"},
+      {"cbs:aggregate=max", "cbs:aggregate: \"max\" is not known; allowed: mean, sum"},
+      {"token-contrast:policy=cfg:steer=0.25", "leans towards the negative context"},
+      {"token-contrast:policy=cad:contrast=negative", "contrast=negative leaves nothing"},
       {"power:jackknife=maybe", "power:jackknife: \"maybe\" is neither true nor false"},
       {"token-contrast:policy=x", "policy: \"x\" is not known; allowed: tilt, cfg, cad"},
       {"token-contrast:contexts=none", "--contexts: token-contrast draws from a contrast"},

@@ -5,8 +5,10 @@
 #include <cmath>
 #include <random>
 
+#include "grade/vote.h"
 #include "search/method_strings.h"
 #include "search/power.h"
+#include "support/toy_prompts.h"
 #include "theory/exact.h"
 #include "theory/power_toy.h"
 #include "theory/toy_engine.h"
@@ -16,7 +18,7 @@ namespace {
 
 std::vector<double> frequencies(ToyEngine& engine, const ToyModel& model, const Settings& settings,
                                 int draws) {
-  const Prompts prompts = engine.prompts(uses_contexts(settings));
+  const Prompts prompts = testing::toy_prompts(engine, settings);
   std::vector<double> counts(static_cast<std::size_t>(std::pow(model.vocab(), model.horizon())));
   for (int i = 0; i < draws; ++i) {
     const auto result =
@@ -95,6 +97,13 @@ TEST(Statistics, GuidanceAndContextAwareMixtures) {
   check("token-contrast:policy=cfg:steer=1.5",
         [&](std::size_t v) { return std::pow(plus[v], 1.5) * std::pow(minus[v], -0.5); });
   check("token-contrast:policy=cad:steer=0.5",
+        [&](std::size_t v) { return std::pow(plus[v], 1.5) * std::pow(p[v], -0.5); });
+  // One-sided: the plain prompt takes the place of the other context.
+  check("token-contrast:steer=0.7:contrast=positive",
+        [&](std::size_t v) { return std::pow(p[v], 0.3) * std::pow(plus[v], 0.7); });
+  check("token-contrast:steer=0.7:contrast=negative",
+        [&](std::size_t v) { return std::pow(p[v], 1.7) * std::pow(minus[v], -0.7); });
+  check("token-contrast:policy=cfg:contrast=positive",
         [&](std::size_t v) { return std::pow(plus[v], 1.5) * std::pow(p[v], -0.5); });
 }
 
@@ -222,6 +231,47 @@ TEST(SelfConsistency, MajorityWins) {
     if (answer.tokens[0] == result.answer().tokens[0]) {
       EXPECT_LE(answer.score, result.answer().score);
     }
+}
+
+TEST(SelfConsistency, VotesByValueCountTogether) {
+  // Each of 1/2, 2/4 and 0.5 may have fewer votes than 3; together they usually have more.
+  const char* const kAnswers[] = {"1/2", "2/4", "0.5", "3"};
+  ToyEngine engine(ToyModel::random(4, 2, 5, 0.3), {});
+  const Prompts prompts = engine.prompts(false);
+  SearchHooks hooks;
+  hooks.vote = [&](const std::vector<TokenId>& tokens) {
+    return std::optional<std::string>(kAnswers[tokens[0]]);
+  };
+  int changed = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const auto choose = [&] {
+      return run_search({engine, prompts, seed, 0, nullptr},
+                        parse_method("self-consistency:beams=25"), hooks);
+    };
+    hooks.same_vote = same_math_vote;
+    const auto by_value = choose();
+    int votes[4] = {};
+    for (const Candidate& answer : by_value.pool) ++votes[answer.tokens[0]];
+    const bool halves_win = votes[0] + votes[1] + votes[2] > votes[3];
+    EXPECT_EQ(by_value.answer().tokens[0] != 3, halves_win) << seed;
+    hooks.same_vote = {};
+    changed += halves_win && choose().answer().tokens[0] == 3;
+  }
+  EXPECT_GT(changed, 0) << "by their texts the halves lose at least once";
+}
+
+TEST(SelfConsistency, ManyDifferentAnswersTakeBoundedTime) {
+  ToyEngine engine(ToyModel::random(3, 2, 5, 1.0), {});
+  const Prompts prompts = engine.prompts(false);
+  int ballots = 0, comparisons = 0;
+  SearchHooks hooks;
+  hooks.vote = [&](const std::vector<TokenId>&) { return std::to_string(++ballots); };
+  hooks.same_vote = [&](std::string_view, std::string_view) {
+    ++comparisons;
+    return false;
+  };
+  run_search({engine, prompts, 5, 0, nullptr}, parse_method("self-consistency:beams=1000"), hooks);
+  EXPECT_LE(comparisons, 2000);
 }
 
 TEST(SelfConsistency, TiesGoToTheBetterSample) {

@@ -16,8 +16,9 @@ namespace counterbeam::testing {
 struct Replayed {
   std::vector<TokenId> tokens;
   double base = 0, positive = 0, negative = 0;
-  double score(double steer) const {
-    return (base + steer * (positive - negative)) / static_cast<double>(tokens.size());
+  double score(const Settings& s) const {
+    const double total = base + s.steer * (positive - negative);
+    return s.aggregate == "sum" ? total : total / static_cast<double>(tokens.size());
   }
 };
 
@@ -46,12 +47,15 @@ inline void replay(const Trace& trace, const std::vector<TokenId>& eos) {
         if (!c.logprobs.positive.empty()) {
           answer.positive += c.logprobs.positive[k];
           answer.negative += c.logprobs.negative[k];
+          const bool no_negative = s.contrast == "positive", no_positive = s.contrast == "negative";
+          EXPECT_TRUE(!no_negative || c.logprobs.negative[k] == c.logprobs.base[k]);
+          EXPECT_TRUE(!no_positive || c.logprobs.positive[k] == c.logprobs.base[k]);
         }
       }
       EXPECT_NEAR(c.sums.base, answer.base, 1e-9);
       EXPECT_NEAR(c.sums.positive, answer.positive, 1e-9);
       EXPECT_NEAR(c.sums.negative, answer.negative, 1e-9);
-      EXPECT_NEAR(c.score, answer.score(s.steer), 1e-9);
+      EXPECT_NEAR(c.score, answer.score(s), 1e-9);
       answers[c.id] = answer;
       const bool ended = std::count(eos.begin(), eos.end(), c.tokens.back()) > 0;
       // Only the last block may finish a beam that has not ended.
@@ -65,9 +69,8 @@ inline void replay(const Trace& trace, const std::vector<TokenId>& eos) {
         open.push_back(c.id);
       }
     }
-    std::stable_sort(open.begin(), open.end(), [&](int a, int b) {
-      return answers[a].score(s.steer) > answers[b].score(s.steer);
-    });
+    std::stable_sort(open.begin(), open.end(),
+                     [&](int a, int b) { return answers[a].score(s) > answers[b].score(s); });
     for (std::size_t i = 0; i < open.size(); ++i)
       expected[open[i]] = i < survivors ? Fate::Kept : Fate::Pruned;
     for (const TraceCandidate& c : block) EXPECT_EQ(c.fate, expected[c.id]) << "candidate " << c.id;
@@ -82,7 +85,7 @@ inline void replay(const Trace& trace, const std::vector<TokenId>& eos) {
   ASSERT_FALSE(pool.empty());
   int best = pool[0];
   for (int id : pool)
-    if (answers[id].score(s.steer) > answers[best].score(s.steer)) best = id;
+    if (answers[id].score(s) > answers[best].score(s)) best = id;
   EXPECT_EQ(trace.selected, best);
 }
 
