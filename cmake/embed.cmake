@@ -1,8 +1,20 @@
-# embed(TARGET NAME FILE): generates a source of the target that defines `extern const
-# std::string_view kNAME` with the content of FILE. The source is regenerated when FILE changes.
+# embed(TARGET NAME FILE [PART...]): generates a source of the target that defines `extern const
+# std::string_view kNAME` with the content of FILE. Each PART is the path of a file, and its content
+# replaces the line "/*NAME_OF_PART*/" of FILE. The source is regenerated when a file changes.
 function(embed target name file)
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
   file(READ ${PROJECT_SOURCE_DIR}/${file} EMBEDDED_TEXT)
+  foreach(part IN LISTS ARGN)
+    get_filename_component(part_name ${part} NAME)
+    file(READ ${PROJECT_SOURCE_DIR}/${part} part_text)
+    string(FIND "${EMBEDDED_TEXT}" "/*${part_name}*/\n" found)
+    if(found EQUAL -1)
+      message(FATAL_ERROR "${file}: has no line /*${part_name}*/ for ${part}")
+    endif()
+    string(REPLACE "/*${part_name}*/\n" "${part_text}" EMBEDDED_TEXT "${EMBEDDED_TEXT}")
+  endforeach()
+  foreach(source IN ITEMS ${file} ${ARGN})
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${source})
+  endforeach()
   set(EMBEDDED_NAME ${name})
   set(generated ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
   file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT [==[

@@ -11,19 +11,28 @@
 
 namespace counterbeam {
 
-// The experiment and model of the samples, for the title and the paper's figures. Both may be
-// empty.
+// A chart that the report shows as it is.
+struct ReportFigure {
+  std::string name;  // of an exported file, without extension
+  std::string title;
+  std::string svg;
+};
+
+// Where the samples come from: the title, the paper's figures beside ours, and the header of the
+// report. Everything may be empty.
 struct ReportOrigin {
   std::string experiment;  // a name of presets()
   std::string model;
+  std::string run{};  // the content of run.json
+  std::vector<ReportFigure> figures{};
 };
 
-// Long texts are shortened to their head and tail.
+// Long texts are shortened to their head and tail, more so in a report that would be very large.
 std::string report_page(const EvalSummary& summary, const std::vector<Sample>& samples,
                         const std::vector<ProblemText>& problems, const ReportOrigin& origin = {});
 
 // Summarises OUT/samples.jsonl into OUT/summary.json and OUT/report.html, with the questions of
-// OUT/problems.jsonl.
-EvalSummary write_reports(const std::filesystem::path& out, const ReportOrigin& origin = {});
+// OUT/problems.jsonl and the provenance of OUT/run.json.
+EvalSummary write_reports(const std::filesystem::path& out, ReportOrigin origin = {});
 
 }  // namespace counterbeam

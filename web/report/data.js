@@ -1,0 +1,77 @@
+// The data of the report, and what several parts of the page ask of it.
+const data = JSON.parse(by_id("data").textContent);
+const tasks = data.summary.tasks;
+const columns = data.summary.average ? [...tasks, data.summary.average] : tasks;
+const methods = [...new Set([...tasks.flatMap(task => task.methods.map(m => m.method)), ...data.methods])];
+const names = short_names(methods);
+const number_of = new Map(methods.map((method, i) => [method, i]));
+
+// The short name of a method, also where words follow it ("sample, best of 3").
+function name_of(text) {
+  if (names.has(text)) return names.get(text);
+  const start = methods.filter(method => text.startsWith(method)).sort((a, b) => b.length - a.length)[0];
+  return start === undefined ? text : names.get(start) + text.slice(start.length);
+}
+const of_method = (task, method) => task.methods.find(m => m.method === method);
+const colour = method => `hsl(${[212, 28, 150, 275, 350, 95, 185, 320, 50, 240, 10, 130][number_of.get(method) % 12]} 62% var(--hue-light))`;
+
+// The paired test of two methods, as a minus b.
+function difference(task, a, b) {
+  for (const pair of task.pairs) {
+    if (pair.a === b && pair.b === a) return {...pair, difference: pair.difference};
+    if (pair.a === a && pair.b === b) return {...pair, difference: -pair.difference};
+  }
+}
+const NOISE = 0.05;
+// The best method and all that are not significantly worse. A method with nothing right never belongs to it.
+function best_group(task) {
+  const able = task.methods.filter(m => m.accuracy.mean > 0);
+  if (task.methods.length < 2 || !able.length) return new Set();
+  const best = able.reduce((a, b) => b.accuracy.mean > a.accuracy.mean ? b : a);
+  return new Set(able.filter(m => {
+    if (m.accuracy.mean === best.accuracy.mean) return true;
+    const test = difference(task, best.method, m.method);
+    return test && test.p >= NOISE;
+  }).map(m => m.method));
+}
+// The paper's figure for a method on a task, if it has one.
+function published_value(task, method) {
+  const column = data.published.columns.indexOf(task.task);
+  const row = data.published.rows.find(r => r.method === method);
+  return column < 0 || !row ? undefined : row.values[column] ?? undefined;
+}
+
+// Questions with their samples; the rows are described in src/eval/report_data.h. Shares are of the graded samples:
+// those that failed are neither right nor wrong.
+function read_questions() {
+  return JSON.parse(by_id("question-data").textContent).map((q, index) => {
+    const samples = q.samples.map(([method, sample, flags, score, answer_tokens, generated_tokens, scored_tokens, extracted, rest]) => ({
+      method: data.methods[method], sample, score, answer_tokens, generated_tokens, scored_tokens, extracted,
+      correct: !!(flags & 1), strict: !!(flags & 2), truncated: !!(flags & 4), unparsed: !!(flags & 8), ...rest}));
+    const right = new Array(methods.length).fill(0), total = new Array(methods.length).fill(0), failed = new Array(methods.length).fill(0);
+    for (const s of samples) {
+      const m = number_of.get(s.method);
+      if (s.error !== undefined) { ++failed[m]; continue; }
+      ++total[m];
+      right[m] += s.correct;
+    }
+    const shares = right.map((n, i) => total[i] ? n / total[i] : undefined);
+    const known = shares.filter(share => share !== undefined), share = mean(known);
+    return {
+      index, task: q.task, id: q.id, question: q.question || "", gold: q.gold, samples, right, total, failed, shares,
+      number_right: known.filter(x => x > 0.5).length, answered: known.length, disagreement: share * (1 - share),
+      length: (q.question || "").length, tokens: mean(samples.map(s => s.answer_tokens)),
+      searched: [q.id, q.question || "", q.gold || "", ...new Set(samples.map(s => s.extracted))].join("\n").toLowerCase()};
+  });
+}
+const questions = read_questions();
+const task_names = [...new Set(questions.map(q => q.task))];  // also those of which every sample failed
+
+// The texts of a question's answers, by sample. A piece of them is parsed when it is first asked for.
+const pieces = new Map();
+function answer_texts(question) {
+  const size = data.questions_per_piece, number = Math.floor(question.index / size);
+  if (!pieces.has(number)) pieces.set(number, JSON.parse(by_id(`answers-${number}`).textContent));
+  const entry = pieces.get(number)[question.index % size];
+  return entry.map(text => typeof text === "number" ? entry[text] : text);
+}
