@@ -7,6 +7,7 @@
 #include "base/output.h"
 #include "cli/interrupt.h"
 #include "cli/loading.h"
+#include "eval/run_facts.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -115,11 +116,18 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
 
 void print_summary(const EvalSummary& summary, const std::filesystem::path& out,
                    const Globals& globals) {
+  const RunFacts facts = read_run_facts(out);
+  const PublishedTable published =
+      published_figures(published_query(summary, facts.experiment, facts.model, facts.settings));
   if (globals.json) {
-    print_result("{}\n", to_line(to_json(summary)));
+    Json json = to_json(summary);
+    json["published"] = to_json(published);
+    print_result("{}\n", to_line(json));
     return;
   }
   print_result("{}", to_table(summary));
+  const std::string paper = to_table(published, summary);
+  if (!paper.empty()) print_result("\n{}", paper);
   if (!globals.quiet)
     print_result("\nsamples.jsonl, summary.json and report.html are in {}\n", out.string());
 }

@@ -39,7 +39,7 @@ struct EvalCommand {
   std::vector<TaskData> load_tasks(std::uint64_t seed) const;
 };
 
-// The table, or with --json the summary.
+// The table, and the paper's figures beside ours if it has any; with --json both as an object.
 void print_summary(const EvalSummary& summary, const std::filesystem::path& out,
                    const Globals& globals);
 

@@ -10,7 +10,7 @@ namespace counterbeam {
 namespace {
 
 std::vector<std::string> reranking_by_pairs() {
-  std::vector<std::string> methods = {"best-of-n"};
+  std::vector<std::string> methods = {"beam", "best-of-n"};
   for (const ContextPair& pair : named_contexts()) {
     if (pair.name == "neutral") continue;
     for (const char* steer : {"0.25", "0.7"})
@@ -19,53 +19,48 @@ std::vector<std::string> reranking_by_pairs() {
   return methods;
 }
 
+// Power sampling with a fraction of the paper's rollouts, for --quick.
+std::string light_power(std::string_view temperature) {
+  return fmt::format("power:temperature={}:draws=8:candidates=8:rollouts=4", temperature);
+}
+
 }  // namespace
 
 std::span<const Preset> presets() {
   static const std::vector<Preset> kPresets = {
-      {"table1",
-       "sampling, low temperature, beam search, power sampling and CBS",
-       {"sample", "low-temperature", "beam", "power:temperature=0.25", "power:temperature=1",
-        "cbs:steer=0.25", "cbs:steer=0.7"},
-       1,
-       {"sample", "low-temperature", "beam",
-        "power:temperature=0.25:draws=8:candidates=8:rollouts=4",
-        "power:temperature=1:draws=8:candidates=8:rollouts=4", "cbs:steer=0.25", "cbs:steer=0.7"},
-       40},
-      {"contexts",
-       "no contexts, neutral ones, contrastive ones",
-       {"cbs:contexts=none", "cbs:steer=0.25:contexts=neutral", "cbs:steer=0.25"},
-       1,
-       {}},
-      {"pairs",
-       "ten context pairs as rerankers of 16 samples, at 1/alpha 0.25 and 0.7",
-       reranking_by_pairs(),
-       1,
-       {}},
-      {"population",
-       "beam search with 16 and 24 beams against CBS",
-       {"beam", "beam:beams=24", "cbs:steer=0.25", "cbs:steer=0.7"},
-       1,
-       {}},
-      {"block-size",
-       "CBS with blocks of 8 to 128 tokens",
-       {"cbs:block=8", "cbs:block=16", "cbs:block=32", "cbs:block=64", "cbs:block=128"},
-       1,
-       {}},
-      {"pass-at-k",
-       "four samples of power sampling and CBS: pass@1 to pass@4",
-       {"power:temperature=0.25", "cbs:steer=0.25", "cbs:steer=0.7"},
-       4,
-       {"power:temperature=0.25:draws=8:candidates=8:rollouts=4", "cbs:steer=0.25",
-        "cbs:steer=0.7"},
-       12},
-      {"efficiency",
-       "seconds and tokens per prompt, one search at a time",
-       {"sample", "beam", "cbs:steer=0.25"},
-       1,
-       {},
-       24,
-       1},
+      {.name = "table1",
+       .about = "sampling, low temperature, beam search, power sampling and CBS",
+       .methods = {"sample", "low-temperature", "beam", "power:temperature=0.25",
+                   "power:temperature=1", "cbs:steer=0.25", "cbs:steer=0.7"},
+       .quick_methods = {"sample", "low-temperature", "beam", light_power("0.25"), light_power("1"),
+                         "cbs:steer=0.25", "cbs:steer=0.7"},
+       .quick_limit = 24},
+      {.name = "contexts",
+       .about = "no contexts, neutral ones and contrastive ones, at 1/alpha 0.25 and 0.7",
+       .methods = {"cbs:contexts=none", "cbs:steer=0.25:contexts=neutral",
+                   "cbs:steer=0.7:contexts=neutral", "cbs:steer=0.25", "cbs:steer=0.7"}},
+      {.name = "pairs",
+       .about = "ten context pairs as rerankers of 16 samples, at 1/alpha 0.25 and 0.7, and beam "
+                "search",
+       .methods = reranking_by_pairs()},
+      {.name = "population",
+       .about = "beam search with 16 and 24 beams against CBS",
+       .methods = {"beam", "beam:beams=24", "cbs:steer=0.25", "cbs:steer=0.7"}},
+      {.name = "block-size",
+       .about = "CBS with blocks of 8 to 128 tokens",
+       .methods = {"cbs:block=8", "cbs:block=16", "cbs:block=32", "cbs:block=64", "cbs:block=128"}},
+      {.name = "pass-at-k",
+       .about = "four samples of beam search, power sampling and CBS: pass@1 to pass@4",
+       .methods = {"beam", "power:temperature=0.25", "cbs:steer=0.25", "cbs:steer=0.7"},
+       .samples = 4,
+       .quick_methods = {"beam", light_power("0.25"), "cbs:steer=0.25", "cbs:steer=0.7"},
+       .quick_limit = 8},
+      {.name = "efficiency",
+       .about = "tokens and seconds per prompt, one search at a time",
+       .methods = {"sample", "low-temperature", "beam", "beam:beams=24", "cbs:steer=0.25",
+                   "cbs:steer=0.7"},
+       .quick_limit = 12,
+       .concurrency = 1},
   };
   return kPresets;
 }

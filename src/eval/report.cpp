@@ -5,7 +5,9 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/page.h"
+#include "eval/figures.h"
 #include "eval/report_data.h"
+#include "eval/run_facts.h"
 
 namespace counterbeam {
 
@@ -13,30 +15,11 @@ extern const std::string_view kReportPage;  // web/report/
 
 namespace {
 
-Json to_json(const PublishedTable& table) {
-  Json rows = Json::array();
-  for (const PublishedTable::Row& row : table.rows) {
-    Json values = Json::array();
-    for (const auto& value : row.values) values.push_back(value ? Json(*value) : Json(nullptr));
-    rows.push_back({{"name", row.name}, {"method", row.method}, {"values", std::move(values)}});
-  }
-  return {{"columns", table.columns}, {"rows", std::move(rows)}, {"notes", table.notes}};
-}
-
-Json to_json(const std::vector<ReportFigure>& figures) {
+Json to_json(const std::vector<Figure>& figures) {
   Json json = Json::array();
-  for (const ReportFigure& figure : figures)
+  for (const Figure& figure : figures)
     json.push_back({{"name", figure.name}, {"title", figure.title}, {"svg", figure.svg}});
   return json;
-}
-
-PublishedTable published_beside(const EvalSummary& summary, const ReportOrigin& origin) {
-  std::vector<std::string> tasks, methods;
-  for (const TaskSummary& task : summary.tasks) {
-    tasks.push_back(task.task);
-    for (const MethodSummary& method : task.methods) methods.push_back(method.method);
-  }
-  return published_figures(origin.experiment, origin.model, tasks, methods);
 }
 
 }  // namespace
@@ -44,12 +27,18 @@ PublishedTable published_beside(const EvalSummary& summary, const ReportOrigin& 
 std::string report_page(const EvalSummary& summary, const std::vector<Sample>& samples,
                         const std::vector<ProblemText>& problems, const ReportOrigin& origin) {
   const ReportData answers = report_data(samples, problems);
+  const PublishedTable published =
+      published_figures(published_query(summary, origin.experiment, origin.model, origin.settings));
+  // The page itself draws what any evaluation has.
+  const std::vector<Figure> figures = origin.experiment.empty()
+                                          ? std::vector<Figure>()
+                                          : figures_of(origin.experiment, summary, published);
   const Json data = {{"experiment", origin.experiment},
                      {"model", origin.model},
                      {"run", origin.run.empty() ? Json() : parse_json(origin.run, "run.json")},
                      {"summary", to_json(summary)},
-                     {"published", to_json(published_beside(summary, origin))},
-                     {"figures", to_json(origin.figures)},
+                     {"published", to_json(published)},
+                     {"figures", to_json(figures)},
                      {"methods", answers.methods},
                      {"questions_per_piece", kQuestionsPerPiece}};
   std::string pieces;
@@ -68,6 +57,7 @@ EvalSummary write_reports(const std::filesystem::path& out, ReportOrigin origin)
   write_file(out / "summary.json", to_json(summary).dump(2) + "\n");
   if (origin.run.empty() && std::filesystem::exists(out / "run.json"))
     origin.run = read_file(out / "run.json");
+  if (origin.settings.empty()) origin.settings = read_run_facts(out).settings;
   write_file(out / "report.html", report_page(summary, samples, read_problem_texts(out), origin));
   return summary;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -11,20 +12,13 @@
 
 namespace counterbeam {
 
-// A chart that the report shows as it is.
-struct ReportFigure {
-  std::string name;  // of an exported file, without extension
-  std::string title;
-  std::string svg;
-};
-
 // Where the samples come from: the title, the paper's figures beside ours, and the header of the
 // report. Everything may be empty.
 struct ReportOrigin {
   std::string experiment;  // a name of presets()
   std::string model;
-  std::string run{};  // the content of run.json
-  std::vector<ReportFigure> figures{};
+  std::string run{};                              // the content of run.json
+  std::map<std::string, std::string> settings{};  // of methods, as in RunFacts
 };
 
 // Long texts are shortened to their head and tail, more so in a report that would be very large.

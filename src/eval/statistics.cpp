@@ -80,35 +80,56 @@ double sign_flip(std::vector<double> differences) {
   return as_extreme / (kPermutations + 1);
 }
 
+// Wilson's interval of a mean over questions, for the effective sample size that the variance of
+// the question values gives, at most `most`.
+Interval clustered(const std::vector<double>& values, double most) {
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, square = 0;
+  for (const double value : values) mean += value;
+  mean /= n;
+  if (n == 1) return wilson(mean, n);
+  for (const double value : values) square += std::pow(value - mean, 2);
+  const double variance = square / (n * (n - 1));  // of the mean
+  const double count = variance > 0 ? mean * (1 - mean) / variance : n;
+  return wilson(mean, std::clamp(count, 1.0, std::max(1.0, most)), student_95(n - 1));
+}
+
+// The probability that k of the question's samples hold a correct one.
+double pass_share(const QuestionTally& question, int k) {
+  if (question.samples - question.correct < k) return 1;
+  double all_wrong = 1;
+  for (int i = question.samples - question.correct + 1; i <= question.samples; ++i)
+    all_wrong *= 1 - static_cast<double>(k) / i;
+  return 1 - all_wrong;
+}
+
 }  // namespace
 
 Interval accuracy(std::span<const QuestionTally> questions) {
   CB_CHECK(!questions.empty());
   const auto n = static_cast<double>(questions.size());
-  double mean = 0, samples = 0, square = 0;
+  double mean = 0, samples = 0;
+  std::vector<double> shares;
   for (const QuestionTally& question : questions) {
-    mean += share(question);
+    shares.push_back(share(question));
+    mean += shares.back();
     samples += question.samples;
   }
   mean /= n;
-  if (samples == n || n == 1) return wilson(mean, n);
-  for (const QuestionTally& question : questions) square += std::pow(share(question) - mean, 2);
-  const double variance = square / (n * (n - 1));  // of the mean
-  const double count = variance > 0 ? mean * (1 - mean) / variance : n;
-  return wilson(mean, std::clamp(count, 1.0, samples), student_95(n - 1));
+  return samples == n ? wilson(mean, n) : clustered(shares, samples);
 }
 
-std::optional<double> pass_at_k(std::span<const QuestionTally> questions, int k) {
+std::optional<Interval> pass_at_k(std::span<const QuestionTally> questions, int k) {
   CB_CHECK(k >= 1 && !questions.empty());
-  double sum = 0;
-  for (const auto& [correct, samples, weight] : questions) {
-    if (samples < k) return std::nullopt;
-    double all_wrong = 1;
-    for (int i = samples - correct + 1; i <= samples; ++i)
-      all_wrong *= 1 - static_cast<double>(k) / i;
-    sum += samples - correct < k ? 1 : 1 - all_wrong;
+  if (k == 1) return accuracy(questions);
+  double samples = 0;
+  std::vector<double> shares;
+  for (const QuestionTally& question : questions) {
+    if (question.samples < k) return std::nullopt;
+    shares.push_back(pass_share(question, k));
+    samples += question.samples;
   }
-  return sum / static_cast<double>(questions.size());
+  return clustered(shares, samples / k);
 }
 
 std::optional<double> best_of_k(std::span<const std::vector<ScoredSample>> questions, int k) {

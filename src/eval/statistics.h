@@ -30,8 +30,9 @@ struct Interval {
 Interval accuracy(std::span<const QuestionTally> questions);
 
 // The probability that at least one of k samples is correct: the mean over questions of 1 - C(n -
-// c, k) / C(n, k). Empty if a question has fewer than k samples.
-std::optional<double> pass_at_k(std::span<const QuestionTally> questions, int k);
+// c, k) / C(n, k), with a 95 % interval made as that of accuracy(), whose effective sample size is
+// at most the number of samples divided by k. Empty if a question has fewer than k samples.
+std::optional<Interval> pass_at_k(std::span<const QuestionTally> questions, int k);
 
 // One sample of a question: its score, and whether it is correct.
 struct ScoredSample {

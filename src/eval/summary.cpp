@@ -147,11 +147,10 @@ MethodSummary average_method(const std::vector<const MethodSummary*>& tasks) {
   MethodSummary average;
   average.method = tasks.front()->method;
   std::vector<Interval> accuracies, stricts;
-  std::vector<const std::vector<double>*> pass_at, best_of;
+  std::vector<const std::vector<double>*> best_of;
   for (const MethodSummary* task : tasks) {
     accuracies.push_back(task->accuracy);
     stricts.push_back(task->strict);
-    pass_at.push_back(&task->pass_at);
     best_of.push_back(&task->best_of);
     average.questions += task->questions;
     average.samples += task->samples;
@@ -164,7 +163,13 @@ MethodSummary average_method(const std::vector<const MethodSummary*>& tasks) {
   }
   average.accuracy = mean_of(accuracies);
   average.strict = mean_of(stricts);
-  average.pass_at = mean_of(pass_at);
+  for (std::size_t k = 0;; ++k) {
+    std::vector<Interval> parts;
+    for (const MethodSummary* task : tasks)
+      if (k < task->pass_at.size()) parts.push_back(task->pass_at[k]);
+    if (parts.size() < tasks.size()) break;
+    average.pass_at.push_back(mean_of(parts));
+  }
   average.best_of = mean_of(best_of);
   return average;
 }

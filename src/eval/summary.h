@@ -20,7 +20,7 @@ struct MethodSummary {
   int samples = 0;
   Interval accuracy;
   Interval strict;                     // by the strict grader
-  std::vector<double> pass_at;         // k = 1, 2, ... up to the fewest samples of a question
+  std::vector<Interval> pass_at;       // k = 1, 2, ... up to the fewest samples of a question
   std::vector<double> best_of;         // k = 1, 2, ...: the sample with the highest score of k
   double truncated = 0, unparsed = 0;  // shares of samples
   int errors = 0;                      // samples that could not be run; they count as wrong

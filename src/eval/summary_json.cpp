@@ -9,13 +9,21 @@ Json to_json(const Interval& interval) {
   return {{"mean", interval.mean}, {"low", interval.low}, {"high", interval.high}};
 }
 
+Json column(const std::vector<Interval>& intervals, double Interval::*part) {
+  Json values = Json::array();
+  for (const Interval& interval : intervals) values.push_back(interval.*part);
+  return values;
+}
+
 Json to_json(const MethodSummary& method) {
   return {{"method", method.method},
           {"questions", method.questions},
           {"samples", method.samples},
           {"accuracy", to_json(method.accuracy)},
           {"accuracy_strict", to_json(method.strict)},
-          {"pass_at", method.pass_at},
+          {"pass_at", column(method.pass_at, &Interval::mean)},
+          {"pass_at_low", column(method.pass_at, &Interval::low)},
+          {"pass_at_high", column(method.pass_at, &Interval::high)},
           {"best_of", method.best_of},
           {"truncated", method.truncated},
           {"unparsed", method.unparsed},

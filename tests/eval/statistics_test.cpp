@@ -84,11 +84,29 @@ TEST(Accuracy, IntervalCoversTheTruth) {
 }
 
 TEST(PassAtK, UnbiasedFormula) {
-  EXPECT_NEAR(*pass_at_k(Tallies{{1, 4}}, 1), 0.25, 1e-12);
-  EXPECT_NEAR(*pass_at_k(Tallies{{1, 4}}, 2), 0.5, 1e-12);  // 1 - C(3,2)/C(4,2)
-  EXPECT_NEAR(*pass_at_k(Tallies{{3, 4}}, 2), 1, 1e-12);
-  EXPECT_NEAR(*pass_at_k(Tallies{{0, 4}, {4, 4}}, 3), 0.5, 1e-12);
+  EXPECT_NEAR(pass_at_k(Tallies{{1, 4}}, 1)->mean, 0.25, 1e-12);
+  EXPECT_NEAR(pass_at_k(Tallies{{1, 4}}, 2)->mean, 0.5, 1e-12);  // 1 - C(3,2)/C(4,2)
+  EXPECT_NEAR(pass_at_k(Tallies{{3, 4}}, 2)->mean, 1, 1e-12);
+  EXPECT_NEAR(pass_at_k(Tallies{{0, 4}, {4, 4}}, 3)->mean, 0.5, 1e-12);
   EXPECT_FALSE(pass_at_k(Tallies{{1, 4}, {1, 2}}, 3));
+}
+
+TEST(PassAtK, IntervalsOfQuestionsAndNotOfSamples) {
+  Tallies questions;
+  for (int i = 0; i < 40; ++i) questions.push_back({i % 5, 4});
+  const Interval one = *pass_at_k(questions, 1), all = accuracy(questions);
+  EXPECT_EQ(one.mean, all.mean);
+  EXPECT_EQ(one.low, all.low);
+  EXPECT_EQ(one.high, all.high);
+  Tallies solved;  // with k = n a question is solved or it is not: one sample per question
+  for (const QuestionTally& question : questions) solved.push_back({question.correct > 0, 1});
+  const Interval four = *pass_at_k(questions, 4), plain = accuracy(solved);
+  EXPECT_NEAR(four.mean, plain.mean, 1e-12);
+  EXPECT_NEAR(four.low, plain.low, 0.015);
+  EXPECT_NEAR(four.high, plain.high, 0.015);
+  const Interval perfect = *pass_at_k(Tallies{{4, 4}, {4, 4}, {4, 4}}, 2);
+  EXPECT_EQ(perfect.mean, 1);
+  EXPECT_LT(perfect.low, 0.8) << "three questions are not certainty";
 }
 
 TEST(PairedTest, McNemarExact) {

@@ -61,11 +61,11 @@ TEST(Summary, PassAtKAndBestOfK) {
        sample_of("t", 1, "a", 1, false, 10, -1), sample_of("t", 1, "a", 2, false, 10, -1)});
   const MethodSummary& a = summary.tasks[0].methods[0];
   ASSERT_EQ(a.pass_at.size(), 3u);
-  EXPECT_NEAR(a.pass_at[0], 1.0 / 6, 1e-12);
-  EXPECT_NEAR(a.pass_at[1], 2.0 / 6, 1e-12);
-  EXPECT_NEAR(a.pass_at[2], 0.5, 1e-12);
+  EXPECT_NEAR(a.pass_at[0].mean, 1.0 / 6, 1e-12);
+  EXPECT_NEAR(a.pass_at[1].mean, 2.0 / 6, 1e-12);
+  EXPECT_NEAR(a.pass_at[2].mean, 0.5, 1e-12);
   ASSERT_EQ(a.best_of.size(), 3u);
-  for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(a.best_of[k], a.pass_at[k], 1e-12);
+  for (std::size_t k = 0; k < 3; ++k) EXPECT_NEAR(a.best_of[k], a.pass_at[k].mean, 1e-12);
 }
 
 TEST(Summary, TheAverageWeighsTasksEqually) {
@@ -149,7 +149,7 @@ TEST(Summary, EveryFigureOfTheAverageWeighsTasksEqually) {
   ASSERT_EQ(summary.average.methods.size(), 2u);
   for (const MethodSummary& method : summary.average.methods) {
     EXPECT_DOUBLE_EQ(method.accuracy.mean, 0.5);
-    EXPECT_DOUBLE_EQ(method.pass_at[0], 0.5);
+    EXPECT_DOUBLE_EQ(method.pass_at[0].mean, 0.5);
     EXPECT_DOUBLE_EQ(method.best_of[0], 0.5);
     EXPECT_DOUBLE_EQ(method.generated_tokens, 200);
     EXPECT_EQ(method.samples, 100);

@@ -1,0 +1,24 @@
+// What the run.json of a folder says about its samples.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+
+namespace counterbeam {
+
+// Fields are empty where run.json does not say.
+struct RunFacts {
+  std::string experiment, model;
+  std::string dtype, device, seed, version;     // several versions: "0.1.0, 0.2.0"
+  std::map<std::string, std::string> settings;  // by method: to_json(Settings) on one line
+  struct Task {
+    std::string problems, digest, extract;
+  };
+  std::map<std::string, Task> tasks;
+};
+
+// Without run.json everything is empty. Throws Error if the file is not a JSON object.
+RunFacts read_run_facts(const std::filesystem::path& folder);
+
+}  // namespace counterbeam
