@@ -64,7 +64,7 @@ struct AnswerCandidate {
   std::string text{};
   std::vector<std::int32_t> tokens{};
   double score = 0;
-  bool finished = false;  // ended by itself
+  bool finished = false;  // ended by itself or at a stop
   // Sums of the log-probabilities of its tokens under the three prompts; positive and negative are
   // 0 where the search used no contexts.
   double base = 0, positive = 0, negative = 0;
@@ -86,6 +86,10 @@ struct AskOptions {
   // Where the chat template has no place for a system message, and with `raw`: put it before the
   // question, with a blank line between them. Otherwise such a question is an error.
   bool system_as_user = false;
+  // Where the answer stops besides the model's end tokens. A stop text ends it where it is
+  // complete, and the answer's text is what comes before; a stop id is one more end token.
+  std::vector<std::string> stop{};
+  std::vector<std::int32_t> stop_ids{};
   std::uint64_t seed = 0;      // same seed, same answer
   std::uint32_t question = 0;  // number of the question in a series; part of the randomness
   bool trace = false;          // fill in Answer::trace
@@ -99,7 +103,7 @@ struct Answer {
   std::string text{};
   std::vector<std::int32_t> tokens{};
   double score = 0;
-  bool finished = false;     // it ended by itself; otherwise it was cut at the token limit
+  bool finished = false;     // ended by itself or at a stop; otherwise cut at the token limit
   bool interrupted = false;  // cancelled: this was the best answer so far
   std::vector<AnswerCandidate> candidates{};  // every answer the search closed, in that order
   std::size_t selected = 0;                   // which of them this is

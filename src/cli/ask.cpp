@@ -86,7 +86,7 @@ AnsweredQuestion search_live(const LoadedModel& model, const Question& question,
   asking.cancellation = &cancelled_by_ctrl_c();
   asking.keep_partial = true;
   asking.on_block = [&](const BlockReport& report) {
-    live.update(report, model.text(report.agreed), model.text(report.best_tokens));
+    live.update(report, report.agreed_text, report.best_text);
   };
   try {
     return answer_question(model, question, settings, asking);
@@ -171,6 +171,7 @@ Command ask_command(const Globals& globals) {
                    "counterbeam ask --jsonl --steer 0.7 < questions.jsonl > answers.jsonl"},
       .run = [options, &globals] { run_ask(*options, globals); }};
   options->asked.add_to(command, "{\"question\" or \"messages\", \"system\"}");
+  options->asked.stop.add_to(command);
   options->method.add_to(command);
   return command;
 }

@@ -83,7 +83,10 @@ std::vector<TaskData> EvalCommand::load_tasks(std::uint64_t seed) const {
   std::vector<TaskData> loaded;
   for (const std::string& name : tasks) {
     TaskData task = load_task(name, data, seed, {prompt.system, user});
-    for (Problem& problem : task.problems) prompt.apply_to(problem.question);
+    for (Problem& problem : task.problems) {
+      prompt.apply_to(problem.question);
+      stop.apply_to(problem.question);
+    }
     loaded.push_back(std::move(task));
   }
   return loaded;

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "cli/input.h"
+#include "search/stops.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -54,7 +55,7 @@ std::string text_argument(const std::string& argument) {
   return text;
 }
 
-void StopOptions::add_to(Command& command) {
+void StopOptions::add_end_to(Command& command) {
   command.options.push_back(
       {.name = "--stop-at",
        .value = one_of(at, {"turn", "eos"}),
@@ -62,6 +63,30 @@ void StopOptions::add_to(Command& command) {
            "Where answers stop. turn: at the checkpoint's own end tokens, and at the token with "
            "which its chat template ends a turn (counterbeam inspect shows both); eos: at the "
            "checkpoint's own alone"});
+}
+
+void StopOptions::add_to(Command& command) {
+  add_end_to(command);
+  Option stop = {.name = "--stop",
+                 .value = custom("TEXT",
+                                 [this](std::string_view text, std::string_view origin) {
+                                   check_stop_text(text, origin);
+                                   texts.emplace_back(text);
+                                 }),
+                 .help =
+                     "End an answer where this text is complete, and keep what comes before it; "
+                     "may be given several times"};
+  stop.value.several = true;
+  command.options.push_back(std::move(stop));
+  command.options.push_back({.name = "--stop-id",
+                             .value = wholes(ids, 0, 1 << 30),
+                             .help = "End an answer at this token too; may be given several times",
+                             .standard = "none"});
+}
+
+void StopOptions::apply_to(Question& question) const {
+  question.stop = texts;
+  question.stop_ids.assign(ids.begin(), ids.end());
 }
 
 void PromptOptions::add_to(Command& command, const std::string& system_help) {
@@ -103,12 +128,12 @@ void QuestionOptions::add_to(Command& command, const std::string& fields) {
        {.name = "--concurrency",
         .value = whole(concurrency, 1, 4096),
         .help = "With --jsonl: lines answered at once"}});
-  stop.add_to(command);
 }
 
 Question QuestionOptions::question(std::string text) const {
   Question question{.text = std::move(text), .system = prompt.system.value_or("")};
   prompt.apply_to(question);
+  stop.apply_to(question);
   return question;
 }
 
@@ -126,6 +151,7 @@ Question QuestionOptions::question(const Json& row, const std::string& name) con
     asked.system = prompt.system.value_or("");
   }
   prompt.apply_to(asked);
+  stop.apply_to(asked);
   return asked;
 }
 

@@ -11,12 +11,18 @@
 
 namespace counterbeam::cli {
 
-// Where answers stop: --stop-at of every command that asks or scores.
+// Where answers stop.
 struct StopOptions {
   std::string at = "turn";  // as LoadOptions::stop_at
+  std::vector<std::string> texts;
+  std::vector<int> ids;
 
-  // REQUIRES that this outlives the parse.
+  // Adds --stop-at, for commands that generate nothing. REQUIRES that this outlives the parse.
+  void add_end_to(Command& command);
+  // Adds --stop-at, --stop and --stop-id. REQUIRES that this outlives the parse.
   void add_to(Command& command);
+  // Sets the texts and ids.
+  void apply_to(Question& question) const;
 };
 
 // How a question becomes a prompt.
@@ -39,7 +45,8 @@ struct QuestionOptions {
   bool jsonl = false;
   int concurrency = 16;  // lines answered at once
 
-  // Adds the options above. `fields` says what a line holds. REQUIRES that this outlives the parse.
+  // Adds the options above, except --stop and --stop-id. `fields` says what a line holds. REQUIRES
+  // that this outlives the parse.
   void add_to(Command& command, const std::string& fields);
 
   Question question(std::string text) const;

@@ -185,6 +185,7 @@ Command score_command(const Globals& globals) {
                    "counterbeam score --jsonl < answers.jsonl > scores.jsonl"},
       .run = [options, &globals] { run_score(*options, globals); }};
   options->asked.add_to(command, "{\"question\" or \"messages\", \"system\", \"answer\"}");
+  options->asked.stop.add_end_to(command);
   return command;
 }
 

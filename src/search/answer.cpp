@@ -11,21 +11,28 @@
 namespace counterbeam {
 namespace {
 
-SearchHooks hooks_of(const LoadedModel& model, const AnswerOptions& options) {
+SearchHooks hooks_of(const Stops& stops, const AnswerOptions& options) {
   SearchHooks hooks;
-  hooks.on_block = options.on_block;
+  if (options.on_block)
+    hooks.on_block = [&](const BlockReport& report) {
+      BlockReport shown = report;
+      shown.agreed_text = stops.settled_text(report.agreed);
+      shown.best_text = stops.text(report.best_tokens);
+      options.on_block(shown);
+    };
   hooks.scorer = options.scorer;
   hooks.keep_partial = options.keep_partial;
-  hooks.vote = [&model, &options](const std::vector<TokenId>& tokens) {
-    const std::string text = model.text(tokens);
+  hooks.vote = [&stops, &options](const std::vector<TokenId>& tokens) {
+    const std::string text = stops.text(tokens);
     return options.vote ? options.vote(text) : math_vote(text);
   };
   hooks.same_vote = options.vote ? options.same_vote : same_math_vote;
   return hooks;
 }
 
-Task task_of(const LoadedModel& model, const Prompts& prompts, const AnswerOptions& options) {
-  return {model.engine(), prompts, options.seed, options.question, options.cancellation};
+Task task_of(const LoadedModel& model, const Prompts& prompts, const Stops& stops,
+             const AnswerOptions& options) {
+  return {model.engine(), prompts, options.seed, options.question, options.cancellation, &stops};
 }
 
 // Names what to shorten where a prompt leaves no room for an answer.
@@ -53,25 +60,37 @@ void check_fits(const LoadedModel& model, const Question& question, const Prompt
       longest, largest.tokens, largest.name, most, largest.name);
 }
 
-AnsweredQuestion answered(const LoadedModel& model, SearchResult result) {
-  std::string text = model.text(result.answer().tokens);
+AnsweredQuestion answered(const Stops& stops, SearchResult result) {
+  std::string text = stops.text(result.answer().tokens);
   return {std::move(text), std::move(result)};
 }
 
 // Draws the samples once and ranks them by each of the settings. REQUIRES that they share samples.
 std::vector<SearchResult> rank_shared_samples(const LoadedModel& model, const Question& question,
                                               std::span<const Settings> settings,
-                                              const AnswerOptions& options) {
+                                              const Stops& stops, const AnswerOptions& options) {
   const Settings plain = without_contexts(settings.front());
   const Prompts base = model.prompts(question, plain);
   check_fits(model, question, base);
   std::vector<Ranking> rankings;
   for (const Settings& one : settings)
     rankings.push_back({model.prompts(question, one), one.steer, aggregate_of(one)});
-  return rerank(task_of(model, base, options), plain, rankings);
+  return rerank(task_of(model, base, stops, options), plain, rankings);
 }
 
 }  // namespace
+
+Stops stops_of(const LoadedModel& model, const Question& question) {
+  const EngineInfo& engine = model.engine().info();
+  std::vector<TokenId> ids = engine.eos;
+  for (const TokenId id : question.stop_ids) {
+    if (id < 0 || id >= engine.vocab_size)
+      bad_input("--stop-id: {} is not a token of {}; allowed: 0 to {}", id, model.name(),
+                engine.vocab_size - 1);
+    if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(id);
+  }
+  return {model.tokenizer(), std::move(ids), question.stop};
+}
 
 bool share_samples(const Settings& a, const Settings& b) {
   return a.method == b.method && a.method->ranks_whole_samples &&
@@ -82,8 +101,9 @@ AnsweredQuestion answer_question(const LoadedModel& model, const Question& quest
                                  const Settings& settings, const AnswerOptions& options) {
   const Prompts prompts = model.prompts(question, settings);
   check_fits(model, question, prompts);
-  return answered(model,
-                  run_search(task_of(model, prompts, options), settings, hooks_of(model, options)));
+  const Stops stops = stops_of(model, question);
+  return answered(stops, run_search(task_of(model, prompts, stops, options), settings,
+                                    hooks_of(stops, options)));
 }
 
 std::vector<AnsweredQuestion> answer_question(const LoadedModel& model, const Question& question,
@@ -95,8 +115,9 @@ std::vector<AnsweredQuestion> answer_question(const LoadedModel& model, const Qu
                       });
   std::vector<AnsweredQuestion> answers;
   if (shared) {
-    for (SearchResult& result : rank_shared_samples(model, question, settings, options))
-      answers.push_back(answered(model, std::move(result)));
+    const Stops stops = stops_of(model, question);
+    for (SearchResult& result : rank_shared_samples(model, question, settings, stops, options))
+      answers.push_back(answered(stops, std::move(result)));
   } else {
     for (const Settings& one : settings)
       answers.push_back(answer_question(model, question, one, options));

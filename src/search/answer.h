@@ -12,6 +12,7 @@
 
 #include "search/loaded_model.h"
 #include "search/search.h"
+#include "search/stops.h"
 
 namespace counterbeam {
 
@@ -31,9 +32,13 @@ struct AnswerOptions {
 };
 
 struct AnsweredQuestion {
-  std::string text;     // of the chosen answer, control tokens left out
+  std::string text;     // of the chosen answer: Stops::text()
   SearchResult result;  // its pool is not empty
 };
+
+// What ends an answer to this question: the model's end tokens and the question's own stops. Error
+// where a stop text is empty or a stop id is no token of the model.
+Stops stops_of(const LoadedModel& model, const Question& question);
 
 AnsweredQuestion answer_question(const LoadedModel& model, const Question& question,
                                  const Settings& settings, const AnswerOptions& options = {});

@@ -20,7 +20,7 @@ Sampling sampling_of(const Settings& settings) {
   return sampling;
 }
 
-void append(std::vector<float>& all, double& sum, const std::vector<float>& fresh) {
+void append(std::vector<float>& all, double& sum, std::span<const float> fresh) {
   all.insert(all.end(), fresh.begin(), fresh.end());
   for (float value : fresh) sum += value;
 }
@@ -39,6 +39,33 @@ std::vector<float> mixture_of(const Beam& beam, const Settings& settings) {
   else
     mix[0] += weights[2];
   return mix;
+}
+
+// Appends what was drawn, up to the first stop text. `contrast`: the beam has values of the
+// contexts; a side without a sequence is the base prompt.
+void take(Beam& beam, const Extension& fresh, const Stops* stops, bool contrast) {
+  beam.block_start = beam.tokens.size();
+  beam.tokens.insert(beam.tokens.end(), fresh.tokens.begin(), fresh.tokens.end());
+  beam.ended = fresh.stopped;
+  beam.dropped = 0;
+  if (const auto end = stops ? stops->end_of(beam.tokens, beam.block_start) : std::nullopt) {
+    beam.ended = true;
+    beam.dropped = beam.tokens.size() - *end;
+    beam.tokens.resize(*end);
+  }
+  const std::size_t kept = beam.tokens.size() - beam.block_start;
+  append(beam.logprobs.base, beam.sums.base, std::span(fresh.logprobs).first(kept));
+  const auto drawn = std::span(fresh.drawn_logprobs).first(kept);
+  beam.logprobs.drawn.insert(beam.logprobs.drawn.end(), drawn.begin(), drawn.end());
+  if (contrast) {
+    std::size_t follower = 0;
+    const auto read = [&](const Sequence& side) {
+      return std::span(side ? fresh.follower_logprobs[follower++] : fresh.logprobs).first(kept);
+    };
+    append(beam.logprobs.positive, beam.sums.positive, read(beam.positive));
+    append(beam.logprobs.negative, beam.sums.negative, read(beam.negative));
+  }
+  beam.sums.tokens += static_cast<std::int64_t>(kept);
 }
 
 }  // namespace
@@ -85,7 +112,7 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
     request.key = {task.seed, task.question, block,
                    places.empty() ? static_cast<std::uint32_t>(i) : places[i],
                    static_cast<std::uint32_t>(beam.tokens.size())};
-    request.stop = task.engine.info().eos;
+    request.stop = task.stops ? task.stops->ids() : task.engine.info().eos;
     if (settings.method->mixture) request.mix = mixture_of(beam, settings);
     request.plausibility = static_cast<float>(settings.plausibility);
     requests.push_back(std::move(request));
@@ -95,24 +122,10 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
     Beam& beam = beams[i];
     const Extension& fresh = extensions[i];
     const auto count = static_cast<std::int64_t>(fresh.tokens.size());
-    beam.block_start = beam.tokens.size();
-    beam.tokens.insert(beam.tokens.end(), fresh.tokens.begin(), fresh.tokens.end());
-    append(beam.logprobs.base, beam.sums.base, fresh.logprobs);
-    beam.logprobs.drawn.insert(beam.logprobs.drawn.end(), fresh.drawn_logprobs.begin(),
-                               fresh.drawn_logprobs.end());
-    if (task.prompts.contrast()) {
-      std::size_t follower = 0;
-      const auto read = [&](const Sequence& side) -> const std::vector<float>& {
-        return side ? fresh.follower_logprobs[follower++] : fresh.logprobs;
-      };
-      append(beam.logprobs.positive, beam.sums.positive, read(beam.positive));
-      append(beam.logprobs.negative, beam.sums.negative, read(beam.negative));
-      ledger.scored_tokens += count * static_cast<std::int64_t>(follower);
-    }
-    beam.sums.tokens += count;
-    beam.ended = fresh.stopped;
+    take(beam, fresh, task.stops, task.prompts.contrast());
     beam.rank = beam.score = score(beam.sums, settings.steer, aggregate_of(settings));
     ledger.generated_tokens += count;
+    ledger.scored_tokens += count * static_cast<std::int64_t>(fresh.follower_logprobs.size());
   }
 }
 

@@ -10,6 +10,7 @@
 #include "search/prompts.h"
 #include "search/score.h"
 #include "search/settings.h"
+#include "search/stops.h"
 
 namespace counterbeam {
 
@@ -27,7 +28,8 @@ struct Candidate {
   Sums sums;
   double score = 0;
   double rank = 0;              // what pruning compares: the score, and what look-ahead adds to it
-  bool ended = false;           // by an end-of-sequence token
+  bool ended = false;           // by an end token or a stop text
+  std::size_t dropped = 0;      // tokens that were drawn after a stop text, and are left out above
   std::size_t block_start = 0;  // tokens it had before the current block
   int id = -1;                  // in the trace
   int parent = -1;              // in the trace; -1 in the first block
@@ -55,14 +57,17 @@ struct Task {
   std::uint64_t seed = 0;
   std::uint32_t question = 0;
   const Cancellation* cancellation = nullptr;
+  const Stops* stops = nullptr;  // null: the engine's end tokens alone
 };
 
 // The empty answer, prompts prefilled.
 Beam open_beam(const Task& task, Ledger& ledger);
 
 // Samples up to `limit` tokens for every beam and reads them under its other prompts: tokens,
-// log-probs, sums, score and ended are brought up to date. `block` and a number per beam (its place
-// in the list unless `places` says otherwise) key the draws.
+// log-probs, sums, score and ended are brought up to date. A beam that completes a stop text ends
+// with the token that completes it; what was drawn after that token counts in the ledger only.
+// `block` and a number per beam (its place in the list unless `places` says otherwise) key the
+// draws.
 void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Settings& settings,
                   std::uint32_t block, Ledger& ledger, std::span<const std::uint32_t> places = {});
 

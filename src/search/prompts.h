@@ -32,6 +32,9 @@ struct Question {
   // Where the chat template refuses or drops a system message, and for raw questions: put it before
   // the first message of the user, as with_system() does.
   bool system_as_user = false;
+  // Where its answers stop, besides the model's end tokens (search/stops.h).
+  std::vector<std::string> stop{};
+  std::vector<TokenId> stop_ids{};
 };
 
 // The system message, a blank line, the question.

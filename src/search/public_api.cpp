@@ -9,8 +9,8 @@
 namespace counterbeam {
 namespace {
 
-AnswerCandidate public_candidate(const LoadedModel& model, const Candidate& candidate) {
-  return {.text = model.text(candidate.tokens),
+AnswerCandidate public_candidate(const Stops& stops, const Candidate& candidate) {
+  return {.text = stops.text(candidate.tokens),
           .tokens = candidate.tokens,
           .score = candidate.score,
           .finished = candidate.ended,
@@ -55,7 +55,7 @@ Settings settings_of(const ScoreOptions& options) {
   return method.resolve(book_of(options.pairs));
 }
 
-AnswerOptions answer_options(const LoadedModel& model, const AskOptions& options) {
+AnswerOptions answer_options(const Stops& stops, const AskOptions& options) {
   AnswerOptions result;
   result.seed = options.seed;
   result.question = options.question;
@@ -64,19 +64,19 @@ AnswerOptions answer_options(const LoadedModel& model, const AskOptions& options
   if (options.on_block)
     result.on_block = [&](const BlockReport& report) {
       options.on_block({report.block, report.blocks, report.alive, report.finished, report.best,
-                        model.text(report.best_tokens), model.text(report.agreed)});
+                        report.best_text, report.agreed_text});
     };
   if (options.scorer)
     result.scorer = [&](std::span<const Candidate* const> candidates) {
       std::vector<AnswerCandidate> seen;
       for (const Candidate* candidate : candidates)
-        seen.push_back(public_candidate(model, *candidate));
+        seen.push_back(public_candidate(stops, *candidate));
       return options.scorer(seen);
     };
   return result;
 }
 
-Answer public_answer(const LoadedModel& model, AnsweredQuestion answered, bool trace) {
+Answer public_answer(const Stops& stops, AnsweredQuestion answered, bool trace) {
   const SearchResult& result = answered.result;
   const Candidate& chosen = result.answer();
   Answer answer;
@@ -86,7 +86,7 @@ Answer public_answer(const LoadedModel& model, AnsweredQuestion answered, bool t
   answer.finished = chosen.ended;
   answer.interrupted = result.interrupted;
   for (const Candidate& candidate : result.pool)
-    answer.candidates.push_back(public_candidate(model, candidate));
+    answer.candidates.push_back(public_candidate(stops, candidate));
   answer.selected = result.selected;
   if (trace) answer.trace = to_line(to_json(result.trace));
   answer.generated_tokens = result.ledger.generated_tokens;
@@ -102,6 +102,8 @@ Answer asked(const LoadedModel& model, Question question, const Settings& settin
   question.raw = options.raw;
   question.template_arguments = options.template_arguments;
   question.system_as_user = options.system_as_user;
+  question.stop = options.stop;
+  question.stop_ids = options.stop_ids;
   if (!options.system.empty()) {
     if (!question.system.empty())
       bad_input("the system message is given twice: as an option and as the first message");
@@ -109,8 +111,9 @@ Answer asked(const LoadedModel& model, Question question, const Settings& settin
   }
   if (options.trace && !settings.method->traced)
     bad_input("trace: {} leaves no tree to trace", settings.method->name);
-  return public_answer(model,
-                       answer_question(model, question, settings, answer_options(model, options)),
+  const Stops stops = stops_of(model, question);
+  return public_answer(stops,
+                       answer_question(model, question, settings, answer_options(stops, options)),
                        options.trace);
 }
 

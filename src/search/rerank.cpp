@@ -1,5 +1,6 @@
 #include "search/rerank.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "base/error.h"
@@ -17,6 +18,7 @@ double seconds_since(Clock::time_point start) {
 
 // An answer as a shorter limit would have left it: draws are keyed, so it is a prefix.
 Candidate cut(Candidate answer, std::size_t limit) {
+  answer.dropped = std::min(answer.dropped, limit - std::min(limit, answer.tokens.size()));
   if (answer.tokens.size() > limit) {
     answer.ended = false;
     answer.tokens.resize(limit);
@@ -26,6 +28,11 @@ Candidate cut(Candidate answer, std::size_t limit) {
   answer.sums = {sum_of(answer.logprobs.base), 0, 0,
                  static_cast<std::int64_t>(answer.tokens.size())};
   return answer;
+}
+
+// What the answer alone would have drawn, and read under every context.
+std::int64_t drawn(const Candidate& answer) {
+  return answer.sums.tokens + static_cast<std::int64_t>(answer.dropped);
 }
 
 // Reads the answers under the contexts of the task's prompts.
@@ -41,7 +48,7 @@ void read_under_contexts(const Task& task, std::vector<Candidate>& answers, Ledg
   const std::size_t sides = requests.size() / answers.size();
   for (std::size_t i = 0; i < answers.size(); ++i) {
     set_context_logprobs(answers[i], beams[i], std::span(logprobs).subspan(sides * i, sides));
-    ledger.scored_tokens += static_cast<std::int64_t>(sides) * answers[i].sums.tokens;
+    ledger.scored_tokens += static_cast<std::int64_t>(sides) * drawn(answers[i]);
   }
 }
 
@@ -51,7 +58,7 @@ SearchResult rank_samples(const Task& task, const Settings& settings, const Sear
   SearchResult result;
   for (const Candidate& answer : samples.pool) {
     result.pool.push_back(cut(answer, limit));
-    result.ledger.generated_tokens += result.pool.back().sums.tokens;
+    result.ledger.generated_tokens += drawn(result.pool.back());
   }
   if (task.prompts.contrast()) {
     read_under_contexts(task, result.pool, result.ledger);
@@ -76,7 +83,8 @@ std::vector<SearchResult> rerank(const Task& task, const Settings& settings,
   std::vector<SearchResult> results;
   for (const Ranking& ranking : rankings) {
     const auto begin = Clock::now();
-    const Task own = {task.engine, ranking.prompts, task.seed, task.question, task.cancellation};
+    const Task own = {task.engine,   ranking.prompts,   task.seed,
+                      task.question, task.cancellation, task.stops};
     results.push_back(rank_samples(own, settings, samples, ranking));
     results.back().ledger.seconds = sampling + seconds_since(begin);
   }

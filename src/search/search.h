@@ -36,6 +36,9 @@ struct BlockReport {
   std::int64_t generated_tokens = 0;
   std::vector<TokenId> agreed{};       // shared prefix of every answer that can still be chosen
   std::vector<TokenId> best_tokens{};  // the best answer so far
+  // Their texts, where answer_question() runs the search. What of `agreed` could still be the
+  // beginning of a stop text is left out.
+  std::string agreed_text{}, best_text{};
 };
 
 struct SearchHooks {

@@ -1,5 +1,5 @@
 // The options that ask, score, eval and reproduce share: system messages, raw questions, template
-// arguments, and settings for all methods at once.
+// arguments, stops, and settings for all methods at once.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -22,6 +22,12 @@ using testing::run_counterbeam;
 using testing::TemporaryFolder;
 
 const std::string kAsk = "ask 'Compute 12 + 3 * 7.' --json --device cpu --method sample ";
+
+Json asked(const std::string& options) {
+  const CommandResult result = run_counterbeam(kAsk + options);
+  EXPECT_EQ(result.code, 0) << result.err;
+  return parse_json(result.out, "out");
+}
 
 int prompt_tokens(const Json& row) {
   return row["prompt_tokens"].get<int>() + row["cached_tokens"].get<int>();
@@ -126,6 +132,42 @@ TEST(QuestionOptions, EvalPassesArgumentsToTheTemplate) {
     const CommandResult result = run_counterbeam(kAsk + "--template-args '" + bad + "'");
     EXPECT_EQ(result.code, 2);
     EXPECT_THAT(result.err, HasSubstr("--template-args"));
+  }
+}
+
+// Answers of the shipped model open with <think> and end with </answer>.
+TEST(QuestionOptions, AnswersEndBeforeAStopText) {
+  const Json whole = asked("");
+  const std::string text = whole["answer"];
+  const std::size_t thought = text.find("</think>");
+  ASSERT_NE(thought, std::string::npos) << text;
+  const Json stopped = asked("--stop nowhere --stop '</think>'");
+  EXPECT_EQ(stopped["answer"], text.substr(0, thought));
+  EXPECT_EQ(stopped["finished"], true);
+  EXPECT_LT(stopped["tokens"].size(), whole["tokens"].size());
+  const Json last = whole["tokens"][5];
+  const Json by_id = asked("--stop-id " + std::to_string(last.get<int>()));
+  EXPECT_LE(by_id["tokens"].size(), 6u);
+  EXPECT_EQ(by_id["tokens"].back(), last);
+  EXPECT_EQ(by_id["finished"], true);
+
+  const CommandResult empty = run_counterbeam(kAsk + "--stop ''");
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("--stop: an empty text"));
+  const CommandResult unknown = run_counterbeam(kAsk + "--stop-id 99999");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("--stop-id: 99999 is not a token of"));
+}
+
+TEST(QuestionOptions, TextAfterAStopIsNotGraded) {
+  const std::string methods = "--methods sample,self-consistency:beams=3,best-of-n:beams=3 ";
+  int graded = 0;
+  for (const Json& row : samples(methods)) graded += row["extracted"] != "";
+  EXPECT_GT(graded, 0);
+  for (const Json& row : samples(methods + "--stop 'boxed'")) {
+    EXPECT_EQ(row["answer"].get<std::string>().find("boxed"), std::string::npos);
+    EXPECT_EQ(row["correct"], false);
+    EXPECT_EQ(row["truncated"], false);
   }
 }
 

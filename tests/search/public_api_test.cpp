@@ -44,6 +44,31 @@ TEST(PublicApi, AskFillsInTheWholeAnswer) {
   EXPECT_EQ(answer.scored_tokens, 2 * answer.generated_tokens);
 }
 
+TEST(PublicApi, StopsEndEveryCandidate) {
+  AskOptions options{.method = kShort, .stop = {"</think>", "boxed"}};
+  options.on_block = [&](const AskProgress& progress) {
+    EXPECT_EQ(progress.best_text.find("</think>"), std::string::npos);
+    EXPECT_EQ(progress.agreed.find("</think"), std::string::npos);
+  };
+  options.scorer = [](const std::vector<AnswerCandidate>& candidates) {
+    std::vector<double> scores;
+    for (const AnswerCandidate& candidate : candidates) {
+      EXPECT_EQ(candidate.text.find("</think>"), std::string::npos);
+      scores.push_back(candidate.score);
+    }
+    return scores;
+  };
+  const Answer answer = model().ask(kQuestion, options);
+  EXPECT_TRUE(answer.finished);
+  for (const AnswerCandidate& candidate : answer.candidates)
+    EXPECT_EQ(candidate.text.find("</think>"), std::string::npos);
+  const Answer by_id = model().ask(kQuestion, {.method = "greedy", .stop_ids = {answer.tokens[3]}});
+  EXPECT_TRUE(by_id.finished);
+  EXPECT_EQ(by_id.tokens.back(), answer.tokens[3]);
+  EXPECT_THROW(model().ask(kQuestion, {.stop = {""}}), BadInput);
+  EXPECT_THROW(model().ask(kQuestion, {.stop_ids = {-1}}), BadInput);
+}
+
 TEST(PublicApi, MessagesOfSeveralTurns) {
   const AskOptions options{.method = kShort};
   const std::vector<Message> one = {{"user", kQuestion}};
