@@ -79,7 +79,8 @@ std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scal
   // Repeats one random block, which is fast; its size is prime, so that rows of a matrix differ.
   constexpr std::size_t kBlock = 65537;
   for (std::size_t i = 0; i < std::min(kBlock, values.size()); ++i) {
-    const DrawKey key{.seed = seed, .position = static_cast<std::uint32_t>(i)};
+    const DrawKey key{
+        .seed = seed, .position = static_cast<std::uint32_t>(i), .use = DrawUse::WeightMatrices};
     values[i] = scale * static_cast<float>(2 * uniform(key) - 1);
   }
   for (std::size_t i = kBlock; i < values.size(); ++i) values[i] = values[i - kBlock];

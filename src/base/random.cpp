@@ -6,9 +6,7 @@ namespace counterbeam {
 namespace {
 
 std::uint64_t draw_bits(const DrawKey& key) {
-  const Words4 words =
-      philox({key.question, key.block, key.beam, key.position},
-             {static_cast<std::uint32_t>(key.seed), static_cast<std::uint32_t>(key.seed >> 32)});
+  const Words4 words = random_words(key);
   return (std::uint64_t{words[0]} << 32) | words[1];
 }
 
@@ -28,6 +26,13 @@ Words4 philox(Words4 counter, std::array<std::uint32_t, 2> key) {
     key[1] += kWeyl1;
   }
   return counter;
+}
+
+Words4 random_words(const DrawKey& key) {
+  CB_CHECK(key.beam < kMostBeams);
+  const std::uint32_t beam = static_cast<std::uint32_t>(key.use) << 24 | key.beam;
+  return philox({key.question, key.block, beam, key.position},
+                {static_cast<std::uint32_t>(key.seed), static_cast<std::uint32_t>(key.seed >> 32)});
 }
 
 double uniform(const DrawKey& key) {

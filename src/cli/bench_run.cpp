@@ -63,7 +63,8 @@ class Bench {
     ++prompts_;
     for (int i = 0; i < tokens; ++i) {
       const DrawKey key{.question = i < shared ? 0 : prompts_,
-                        .position = static_cast<std::uint32_t>(i)};
+                        .position = static_cast<std::uint32_t>(i),
+                        .use = DrawUse::BenchPrompts};
       ids.push_back(static_cast<TokenId>(uniform_below(key, vocab)));
     }
     return ids;

@@ -69,7 +69,9 @@ double sign_flip(std::vector<double> differences) {
   for (std::uint32_t trial = 0; trial < kPermutations; ++trial) {
     double sum = 0;
     for (std::size_t first = 0; first < differences.size(); first += kBits) {
-      const Words4 signs = philox({trial, static_cast<std::uint32_t>(first), 0, 0}, {0x7e57, 0});
+      const Words4 signs = random_words({.question = trial,
+                                         .block = static_cast<std::uint32_t>(first),
+                                         .use = DrawUse::SignFlips});
       const std::size_t count = std::min(kBits, differences.size() - first);
       for (std::size_t i = 0; i < count; ++i)
         sum += signs[i / 32] >> (i % 32) & 1 ? differences[first + i] : -differences[first + i];

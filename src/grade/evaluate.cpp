@@ -35,7 +35,9 @@ void Evaluator::set(const std::string& symbol, const Rational& value) {
 
 Complex Evaluator::atom(const std::string& text) {
   const int number = point_.number;
-  const DrawKey key{hash_text(text), static_cast<std::uint32_t>(number), 0, 0, 0};
+  const DrawKey key{.seed = hash_text(text),
+                    .question = static_cast<std::uint32_t>(number),
+                    .use = DrawUse::GradingPoints};
   const auto draw = static_cast<long>(uniform_below(key, 1u << 20));
   if (point_.draw == Point::Draw::Whole) return math_.complex(Rational(2 + draw % 30));
   Rational value = ratio(draw + (1 << 18), 1 << 19);

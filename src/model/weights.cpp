@@ -20,7 +20,8 @@ std::unique_ptr<PackedMatrix> WeightSource::pack(WeightOps& ops, std::span<const
   return ops.pack(matrices);
 }
 
-RandomWeights::RandomWeights(DType dtype, std::uint64_t seed) : dtype_(dtype), key_{.seed = seed} {}
+RandomWeights::RandomWeights(DType dtype, std::uint64_t seed)
+    : dtype_(dtype), key_{.seed = seed, .use = DrawUse::WeightVectors} {}
 
 TensorView RandomWeights::get(const std::string& name, const Shape& shape) {
   const bool is_norm = name.find("norm.weight") != std::string::npos;

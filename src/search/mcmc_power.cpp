@@ -15,8 +15,8 @@ namespace {
 
 constexpr int kSnapshotTokens = 32;  // a proposal re-reads fewer tokens than this
 
-// What a draw is for, in the place of the beam's number.
-enum Purpose : std::uint32_t { kTokens, kPosition, kAcceptance };
+// What a draw decides, in the place of the beam's number.
+enum Purpose : std::uint32_t { kPosition, kAcceptance };
 
 // An answer with forks of it along the way: snapshots[i] holds its first i * kSnapshotTokens
 // tokens.
@@ -58,7 +58,9 @@ class Sampler {
   }
 
  private:
-  DrawKey key(Purpose purpose) const { return {task_.seed, task_.question, proposal_, purpose, 0}; }
+  DrawKey key(Purpose purpose) const {
+    return {task_.seed, task_.question, proposal_, purpose, 0, DrawUse::Metropolis};
+  }
 
   // log p^alpha - log q of the tokens from `from` on.
   double weight(const Beam& beam, std::size_t from) const {

@@ -15,8 +15,6 @@
 namespace counterbeam {
 namespace {
 
-constexpr std::uint32_t kChoiceKey = 0xffffffff;  // the "beam" that keys the choice of a chunk
-
 std::vector<double> normalised(std::vector<double> log_weights) {
   const double top = *std::max_element(log_weights.begin(), log_weights.end());
   double sum = 0;
@@ -158,7 +156,7 @@ SearchResult power_sampling(const Task& task, const Settings& settings, const Se
       result.interrupted = true;
       break;
     }
-    const DrawKey key{task.seed, task.question, block, kChoiceKey, 0};
+    const DrawKey key{task.seed, task.question, block, kMostBeams - 1, 0, DrawUse::PowerChoice};
     answer = std::move(candidates[draw(probabilities, uniform(key))]);
     const bool last = answer.ended || t == blocks - 1;
     recorder.fate(answer, last ? Fate::Finished : Fate::Kept);

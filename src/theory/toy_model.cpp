@@ -70,7 +70,9 @@ ToyModel ToyModel::random(int vocab, int horizon, std::uint64_t seed, double con
     const auto positive = model.probabilities(ToyContext::Positive, prefix);
     const auto negative = model.probabilities(ToyContext::Negative, prefix);
     const auto draw = [&](std::uint32_t what, std::size_t token) {
-      return 2 * uniform({seed, prefix_number, what, static_cast<std::uint32_t>(token), 0}) - 1;
+      return 2 * uniform({seed, prefix_number, what, static_cast<std::uint32_t>(token), 0,
+                          DrawUse::ToyModels}) -
+             1;
     };
     for (std::size_t v = 0; v < base.size(); ++v) {
       base[v] = std::exp(1.5 * draw(0, balanced ? v / 2 : v));

@@ -27,6 +27,29 @@ TEST(Uniform, EveryPartOfTheKeyMatters) {
   EXPECT_EQ(uniform(base), uniform(base));
 }
 
+// A use has bits of its own in what is encrypted, so keys of two uses never meet; that of the
+// tokens is 0, so answers do not depend on which other uses there are.
+TEST(Uniform, UsesNeverShareAKey) {
+  const DrawUse uses[] = {DrawUse::Tokens,         DrawUse::Choices,       DrawUse::SignFlips,
+                          DrawUse::Metropolis,     DrawUse::GradingPoints, DrawUse::WeightVectors,
+                          DrawUse::WeightMatrices, DrawUse::ToyModels,     DrawUse::BenchPrompts,
+                          DrawUse::PowerChoice};
+  std::set<Words4> seen;
+  for (const DrawUse use : uses)
+    for (const std::uint32_t beam : {0u, 1u, 2u, kMostBeams - 1})
+      for (const std::uint32_t position : {0u, 1u, 0xffffffffu}) {
+        const DrawKey key{3, 5, 7, beam, position, use};
+        EXPECT_EQ(random_words(key),
+                  philox({5, 7, static_cast<std::uint32_t>(use) << 24 | beam, position}, {3, 0}));
+        EXPECT_TRUE(seen.insert(random_words(key)).second);
+      }
+  EXPECT_EQ(random_words({3, 5, 7, 9, 11}), philox({5, 7, 9, 11}, {3, 0})) << "tokens of answers";
+}
+
+TEST(Uniform, ABeamBeyondTheRoomStopsTheProgram) {
+  EXPECT_DEATH(uniform({0, 0, 0, kMostBeams, 0}), "kMostBeams");
+}
+
 TEST(Uniform, StaysInRangeAndIsFlat) {
   constexpr std::uint32_t kDraws = 100000;
   std::array<int, 16> bins{};
