@@ -1,10 +1,11 @@
 // `eval`: methods over the problems of tasks; `merge`: shards of such runs put together.
 #include <memory>
 
+#include "base/output.h"
 #include "cli/commands.h"
 #include "cli/eval_options.h"
 #include "cli/method_options.h"
-#include "eval/run_folder.h"
+#include "eval/merge.h"
 
 namespace counterbeam::cli {
 
@@ -38,24 +39,40 @@ Command merge_command(const Globals& globals) {
   struct Merge {
     std::vector<std::string> shards;
     std::string out;
+    bool partial = false, allow_failures = false;
   };
   const auto options = std::make_shared<Merge>();
-  return {.name = "merge",
-          .summary = "Join the shards of an evaluation",
-          .arguments = {{.name = "SHARD",
-                         .value = repeated(options->shards, "FOLDER"),
-                         .help = "Folders of eval --shard I/N",
-                         .required = true}},
-          .options = {{.name = "--out",
-                       .value = folder(options->out),
-                       .help = "Folder for the whole evaluation",
-                       .required = true}},
-          .examples = {"counterbeam merge runs/part0 runs/part1 --out runs/whole"},
-          .run = [options, &globals] {
-            merge_samples({options->shards.begin(), options->shards.end()}, options->out);
-            print_summary(write_reports(options->out, {"", model_of(options->out)}), options->out,
-                          globals);
-          }};
+  return {
+      .name = "merge",
+      .summary = "Join the shards of an evaluation",
+      .description =
+          "Shards must be of the same run: model, dtype, seed, data, prompts and settings are "
+          "compared as for eval --resume. A missing shard, a shard that was not finished and a "
+          "torn last line are named and end the merge, unless --partial is given.",
+      .arguments = {{.name = "SHARD",
+                     .value = repeated(options->shards, "FOLDER"),
+                     .help = "Folders of eval --shard I/N",
+                     .required = true}},
+      .options = {{.name = "--out",
+                   .value = folder(options->out),
+                   .help = "Folder for the whole evaluation",
+                   .required = true},
+                  {.name = "--partial",
+                   .value = flag(options->partial),
+                   .help = "Merge although shards, samples or the end of a line are missing; "
+                           "run.json lists the gaps"},
+                  {.name = "--allow-failures",
+                   .value = flag(options->allow_failures),
+                   .help = "Exit with 0 although samples failed"}},
+      .examples = {"counterbeam merge runs/part0 runs/part1 --out runs/whole"},
+      .run = [options, &globals] {
+        for (const std::string& gap : merge_runs({options->shards.begin(), options->shards.end()},
+                                                 options->out, options->partial))
+          print_message("counterbeam: {}\n", gap);
+        const EvalSummary summary = write_reports(options->out);
+        print_summary(summary, options->out, globals);
+        if (!options->allow_failures) refuse_failures(summary);
+      }};
 }
 
 }  // namespace counterbeam::cli

@@ -5,6 +5,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/output.h"
+#include "cli/build.h"
 #include "cli/interrupt.h"
 #include "cli/loading.h"
 #include "eval/run_facts.h"
@@ -63,6 +64,14 @@ void EvalCommand::add_to(Command& command) {
        .value = text(user),
        .help = "User message in place of the task's; {problem}, {prompt}, {question} and {choices} "
                "are filled in"},
+      {.name = "--extract",
+       .value = one_of(extract, {"strict", "lenient"}),
+       .help = "Whether an answer is looked for in a <think> block that is never closed: strict "
+               "does not, lenient does"},
+      {.name = "--allow-failures",
+       .value = flag(run.allow_failures),
+       .help = "Go on if the first problem of a task fails, and exit with 0 although samples "
+               "failed; they are listed and never graded either way"},
       {.name = "--traces",
        .value = flag(run.traces),
        .help = "Keep every search as a page, linked from the report"},
@@ -87,6 +96,7 @@ std::vector<TaskData> EvalCommand::load_tasks(std::uint64_t seed) const {
       prompt.apply_to(problem.question);
       stop.apply_to(problem.question);
     }
+    task.extraction = extraction_named(extract);
     loaded.push_back(std::move(task));
   }
   return loaded;
@@ -103,6 +113,8 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   const std::vector<TaskData> loaded = load_tasks(globals.seed);
   const LoadedModel model = load_model(globals, stop.at);
   run.seed = globals.seed;
+  run.experiment = experiment;
+  run.session = {std::string(kVersion), std::string(kCommit), globals.command};
   run.quiet = globals.quiet || globals.json;
   run.cancellation = &cancelled_by_ctrl_c();
   try {
@@ -114,7 +126,19 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
                     "--resume",
                     run.out.string()));
   }
-  print_summary(write_reports(run.out, {experiment, model.name()}), run.out, globals);
+  const EvalSummary summary = write_reports(run.out);
+  print_summary(summary, run.out, globals);
+  if (!run.allow_failures) refuse_failures(summary);
+}
+
+void refuse_failures(const EvalSummary& summary) {
+  int samples = 0;
+  for (const Failure& failure : summary.failures) samples += failure.samples;
+  if (samples > 0)
+    failed(
+        "{} sample{} could not be run or judged: see above and summary.json; --resume tries them "
+        "again, --allow-failures accepts them",
+        samples, samples == 1 ? "" : "s");
 }
 
 void print_summary(const EvalSummary& summary, const std::filesystem::path& out,

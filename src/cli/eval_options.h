@@ -24,6 +24,7 @@ struct EvalCommand {
   StopOptions stop;
   SharedSettings shared;
   std::string shard = "0/1";
+  std::string extract = "strict";
   std::optional<int> samples;  // in place of run.samples
   EvalOptions run;
 
@@ -42,5 +43,8 @@ struct EvalCommand {
 // The table, and the paper's figures beside ours if it has any; with --json both as an object.
 void print_summary(const EvalSummary& summary, const std::filesystem::path& out,
                    const Globals& globals);
+
+// Throws a Failed error if samples failed.
+void refuse_failures(const EvalSummary& summary);
 
 }  // namespace counterbeam::cli

@@ -18,6 +18,7 @@ struct Globals {
   std::uint64_t seed = 0;
   bool json = false;
   bool quiet = false;
+  std::string command;  // the whole command line, as it could be typed again
 };
 
 // Their description. REQUIRES that `globals` outlives the parse.

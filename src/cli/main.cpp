@@ -1,11 +1,13 @@
 // counterbeam: the command line. Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 stopped by
 // Ctrl-C.
 #include <algorithm>
+#include <cctype>
 #include <exception>
 #include <new>
 
 #include "base/error.h"
 #include "base/output.h"
+#include "cli/build.h"
 #include "cli/commands.h"
 #include "cli/help.h"
 #include "cli/parse.h"
@@ -15,11 +17,31 @@ namespace {
 
 constexpr int kFailed = 1, kBadInput = 2, kInterrupted = 130;
 
+// An argument as a shell takes it.
+std::string shell_word(const std::string& argument) {
+  constexpr std::string_view kPlain = "-_./=:,+@%";
+  const bool plain =
+      !argument.empty() && std::all_of(argument.begin(), argument.end(), [&](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) || kPlain.find(c) != kPlain.npos;
+      });
+  if (plain) return argument;
+  std::string quoted = "'";
+  for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+std::string command_line(std::span<const std::string> arguments) {
+  std::string line = "counterbeam";
+  for (const std::string& argument : arguments) line += " " + shell_word(argument);
+  return line;
+}
+
 void run(std::span<const std::string> arguments) {
   Globals globals;
+  globals.command = command_line(arguments);
   Program program;
   program.name = "counterbeam";
-  program.version = COUNTERBEAM_VERSION;
+  program.version = kVersion;
   program.summary =
       "Counterbeam: better answers from the language model you have, by contrastive beam search.";
   program.globals = global_options(globals);

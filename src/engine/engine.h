@@ -100,6 +100,8 @@ struct EngineAbilities {
 
 struct EngineInfo {
   std::string description;  // model and back end, for people
+  std::string device{};     // cpu or cuda
+  std::string dtype{};      // of the weights as they are computed with: f32 or bf16
   int vocab_size = 0;
   std::int64_t max_length = 0;  // prompt and answer together
   std::vector<TokenId> eos;     // ends an answer
@@ -124,6 +126,10 @@ class Engine {
   // Log-probabilities (temperature 1) of the given tokens, [request][token].
   virtual std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
                                                 const Cancellation* cancellation = nullptr) = 0;
+
+  // Forgets prompts that are kept for later ones to share, so that the next open() computes what it
+  // is asked for: for measurements of time. Sequences in use are not affected.
+  virtual void forget_prompts() {}
 
   // Tokens drawn by extend() so far, over all calls, those in flight included. Never falls, even
   // where a call fails. Any thread may ask at any time: it is for live views, and does not block.

@@ -50,7 +50,7 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const ModelSource& source,
   auto model = load_model(config, *ops, *weights);
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
-  engine->precision_ = choice.precision;
+  engine->set_choice(choice);
   engine->info_.eos = eos;
   engine->unexpected_ = weights->unexpected();
   engine->loading_ = {bytes_read, elapsed.count()};
@@ -66,9 +66,15 @@ std::unique_ptr<LocalEngine> LocalEngine::random(const ModelConfig& config,
   RandomWeights weights(dtype, seed);
   auto model = load_model(config, *ops, weights);
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
-  engine->precision_ = choice.precision;
+  engine->set_choice(choice);
   engine->info_.eos = config.eos;
   return engine;
+}
+
+void LocalEngine::set_choice(const BackEndChoice& choice) {
+  precision_ = choice.precision;
+  info_.device = choice.cuda ? "cuda" : "cpu";
+  info_.dtype = choice.precision == Precision::F32 ? "f32" : "bf16";
 }
 
 LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
@@ -98,6 +104,10 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
 
 LocalEngine::~LocalEngine() {
   scheduler_.reset();
+  forget_prompts();
+}
+
+void LocalEngine::forget_prompts() {
   const std::lock_guard lock(state_->mutex);
   while (state_->drop_oldest_kept()) {
   }

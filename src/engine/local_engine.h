@@ -13,6 +13,8 @@
 
 namespace counterbeam {
 
+struct BackEndChoice;
+
 // How followers read the tokens that their sequence draws. The results are the same.
 enum class FollowerMode {
   Auto,      // by cost
@@ -55,6 +57,8 @@ class LocalEngine : public Engine {
   std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
                                         const Cancellation* cancellation = nullptr) override;
 
+  void forget_prompts() override;
+
   std::int64_t tokens_drawn() const override { return scheduler_->tokens_drawn(); }
 
   // Calls `row` with the logits (float32 [vocab]) after each of the ids, in order.
@@ -87,6 +91,7 @@ class LocalEngine : public Engine {
 
  private:
   LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model, const LocalOptions& options);
+  void set_choice(const BackEndChoice& choice);
   std::size_t lockstep_rows() const;
   int piece_rows() const;
 

@@ -184,7 +184,7 @@ std::vector<Figure> figures_of(std::string_view experiment, const EvalSummary& s
          {cost_figure(task, "tokens", "tokens generated per prompt, over all candidates",
                       [](const MethodSummary& method) { return method.generated_tokens; }),
           cost_figure(task, "seconds", "seconds per prompt",
-                      [](const MethodSummary& method) { return method.seconds; })})
+                      [](const MethodSummary& method) { return method.seconds.value_or(0); })})
       if (figure) figures.push_back(std::move(*figure));
   }
   return figures;

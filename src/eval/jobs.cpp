@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/file.h"
 #include "search/answer.h"
 
 namespace counterbeam {
@@ -15,7 +16,9 @@ SampleKey key_of(const Job& job) {
   return {job.task->name, job.problem->id, job.method->text, job.sample};
 }
 
-std::vector<Job> all_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options) {
+}  // namespace
+
+std::vector<Job> jobs_of(const std::vector<TaskData>& tasks, const EvalOptions& options) {
   std::vector<Job> jobs;
   for (const TaskData& task : tasks) {
     const std::size_t count = options.limit > 0
@@ -23,28 +26,39 @@ std::vector<Job> all_jobs(const std::vector<TaskData>& tasks, const EvalOptions&
                                   : task.problems.size();
     for (std::size_t i = 0; i < count; ++i) {
       if (static_cast<int>(i % static_cast<std::size_t>(options.shards)) != options.shard) continue;
+      const bool first = i == static_cast<std::size_t>(options.shard);
       for (const MethodString& method : options.methods)
         for (int sample = 0; sample < options.samples; ++sample)
           jobs.push_back(
-              {&task, &task.problems[i], static_cast<std::uint32_t>(i), &method, sample});
+              {&task, &task.problems[i], static_cast<std::uint32_t>(i), &method, sample, first});
     }
   }
   return jobs;
 }
 
-}  // namespace
-
-std::vector<Job> open_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options,
-                           const std::filesystem::path& samples) {
+std::vector<Job> open_jobs(std::vector<Job> jobs, const std::filesystem::path& samples) {
   std::set<SampleKey> done;
   for (const Sample& sample : read_samples(samples)) {
     if (!done.insert(key_of(sample)).second)
       bad_input("{}: sample {} of {} by {} occurs twice", samples.string(), sample.sample,
                 sample.id, sample.method);
   }
-  std::vector<Job> open = all_jobs(tasks, options);
-  std::erase_if(open, [&](const Job& job) { return done.count(key_of(job)) > 0; });
-  return open;
+  std::erase_if(jobs, [&](const Job& job) { return done.count(key_of(job)) > 0; });
+  return jobs;
+}
+
+void forget_failures(const std::vector<Job>& jobs, const std::filesystem::path& samples) {
+  if (!std::filesystem::exists(samples)) return;
+  std::set<SampleKey> retried;
+  for (const Job& job : jobs) retried.insert(key_of(job));
+  std::string kept;
+  bool failed = false;
+  for (const Sample& sample : read_samples(samples)) {
+    const bool forget = !sample.error.empty() && retried.contains(key_of(sample));
+    if (!forget) kept += to_line(sample) + "\n";
+    failed |= forget;
+  }
+  if (failed) write_file(samples, kept);
 }
 
 std::vector<JobGroup> group_jobs(const std::vector<Job>& jobs) {

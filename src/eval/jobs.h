@@ -18,11 +18,17 @@ struct Job {
   std::uint32_t question;  // index of the problem in its task; part of the key of its draws
   const MethodString* method;
   int sample;
+  bool first = false;  // of the first problem of its task
 };
 
-// The jobs of a run that are not in its samples file yet. REQUIRES: tasks and options outlive them
-std::vector<Job> open_jobs(const std::vector<TaskData>& tasks, const EvalOptions& options,
-                           const std::filesystem::path& samples);
+// Every job of a run. REQUIRES: tasks and options outlive them.
+std::vector<Job> jobs_of(const std::vector<TaskData>& tasks, const EvalOptions& options);
+
+// Those of the jobs that are not in the samples file yet. Throws Error if a sample occurs twice.
+std::vector<Job> open_jobs(std::vector<Job> jobs, const std::filesystem::path& samples);
+
+// Removes the records of these jobs that failed, so that they are run again.
+void forget_failures(const std::vector<Job>& jobs, const std::filesystem::path& samples);
 
 // Jobs of one problem that can be answered from the same samples, or one other job. Not empty.
 using JobGroup = std::vector<Job>;

@@ -57,7 +57,10 @@ EvalSummary write_reports(const std::filesystem::path& out, ReportOrigin origin)
   write_file(out / "summary.json", to_json(summary).dump(2) + "\n");
   if (origin.run.empty() && std::filesystem::exists(out / "run.json"))
     origin.run = read_file(out / "run.json");
-  if (origin.settings.empty()) origin.settings = read_run_facts(out).settings;
+  const RunFacts facts = read_run_facts(out);
+  if (origin.experiment.empty()) origin.experiment = facts.experiment;
+  if (origin.model.empty()) origin.model = facts.model;
+  if (origin.settings.empty()) origin.settings = facts.settings;
   write_file(out / "report.html", report_page(summary, samples, read_problem_texts(out), origin));
   return summary;
 }

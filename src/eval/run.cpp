@@ -1,7 +1,6 @@
 #include "eval/run.h"
 
 #include <cctype>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -11,6 +10,8 @@
 #include "base/parallel_for.h"
 #include "base/progress.h"
 #include "eval/jobs.h"
+#include "eval/preflight.h"
+#include "eval/provenance.h"
 #include "eval/run_folder.h"
 #include "eval/vote.h"
 #include "search/answer.h"
@@ -19,8 +20,6 @@ namespace counterbeam {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr int kDefaultConcurrency = 16;
 
 void refuse_repeats(const std::vector<std::string>& tasks) {
   std::set<std::string> seen;
@@ -61,6 +60,7 @@ Sample record(const LoadedModel& model, const Job& job, const AnsweredQuestion& 
   sample.prompt_tokens = result.ledger.prompt_tokens;
   sample.cached_tokens = result.ledger.cached_tokens;
   sample.seconds = result.ledger.seconds;
+  sample.alone = measures_seconds(options);
   if (options.deterministic) {
     // How many prompt tokens were cached depends on what ran before.
     sample.prompt_tokens += sample.cached_tokens;
@@ -104,16 +104,23 @@ std::vector<Sample> run_group(const LoadedModel& model, const JobGroup& group,
   return samples;
 }
 
-// A problem that cannot be run, such as one longer than the model's context, is recorded with its
-// error and does not stop the others.
+// A job that cannot be run, such as a problem longer than the model's context, is recorded with its
+// error and does not stop the others. The first problem of a task does: what keeps it from running
+// is rarely about that problem.
 std::vector<Sample> run_or_record(const LoadedModel& model, const JobGroup& group,
                                   const CodeJudge* judge, const EvalOptions& options) {
   try {
     return run_group(model, group, judge, options);
   } catch (const Error& error) {
-    if (error.kind() != ErrorKind::BadInput) throw;
+    if (error.kind() == ErrorKind::Cancelled) throw;
+    const Job& job = group.front();
+    if (group.size() == 1 && job.first && !options.allow_failures)
+      throw_error(error.kind(),
+                  fmt::format("{}, problem {}, {}: {}; the first problem of a task "
+                              "must not fail, unless --allow-failures is given",
+                              job.task->name, job.problem->id, job.method->text, error.what()));
     if (group.size() == 1) {
-      Sample sample = blank_sample(group.front());
+      Sample sample = blank_sample(job);
       sample.error = error.what();
       return {sample};
     }
@@ -123,7 +130,56 @@ std::vector<Sample> run_or_record(const LoadedModel& model, const JobGroup& grou
   return samples;
 }
 
+// One search of every method, not recorded: memory is touched, kernels are loaded and graphs
+// captured before the first search that counts. What fails here will fail again and be recorded.
+void warm_up(const LoadedModel& model, const std::vector<Job>& jobs, const CodeJudge* judge,
+             const EvalOptions& options) {
+  std::set<const MethodString*> warm;
+  for (const Job& job : jobs) {
+    if (!warm.insert(job.method).second) continue;
+    try {
+      run_group(model, {job}, judge, options);
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Cancelled) throw;
+    }
+  }
+}
+
+// How the samples so far turned out, beside the progress bar.
+class Outcomes {
+ public:
+  void add(const Sample& sample, Progress& progress) {
+    const std::lock_guard lock(mutex_);
+    if (sample.error.empty()) {
+      ++graded_;
+      right_ += sample.correct;
+    } else {
+      ++failed_;
+    }
+    std::string note;
+    if (graded_ > 0)
+      note =
+          fmt::format("{:.3f} right", static_cast<double>(right_) / static_cast<double>(graded_));
+    if (failed_ > 0) note += fmt::format("{}{} failed", note.empty() ? "" : ", ", failed_);
+    progress.set_note(note);
+    progress.add();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::int64_t right_ = 0, graded_ = 0, failed_ = 0;
+};
+
 }  // namespace
+
+int searches_at_once(const EvalOptions& options) {
+  constexpr int kAutomatic = 16;
+  return options.concurrency > 0 ? options.concurrency : kAutomatic;
+}
+
+bool measures_seconds(const EvalOptions& options) {
+  return searches_at_once(options) == 1 && !options.deterministic;
+}
 
 void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
               const EvalOptions& options) {
@@ -134,51 +190,34 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
   for (const TaskData& task : tasks)
     if (task.judging == Judging::Code && !judge) judge = std::make_unique<CodeJudge>();
   const FolderLock lock(options.out);
-  claim_folder(model.name(), tasks, options);
+  const std::vector<Job> jobs = jobs_of(tasks, options);
+  const std::int64_t longest_prompt = render_all_prompts(model, jobs);
+  claim_folder(describe_run(model, tasks, options, longest_prompt), tasks, options);
   if (options.traces) fs::create_directories(options.out / "traces");
 
   const fs::path path = options.out / "samples.jsonl";
+  forget_failures(jobs, path);
   SampleFile file(path);  // before reading, because it removes a partial last line
-  const std::vector<Job> open = open_jobs(tasks, options, path);
-  const std::vector<JobGroup> groups = group_jobs(open);
+  const std::vector<Job> open = open_jobs(jobs, path);
+  const bool measured = measures_seconds(options);
+  std::vector<JobGroup> groups;
+  if (measured)  // samples that methods share have no seconds of their own
+    for (const Job& job : open) groups.push_back({job});
+  else
+    groups = group_jobs(open);
+  if (measured) warm_up(model, open, judge.get(), options);
   Progress progress("eval", static_cast<std::int64_t>(open.size()), options.quiet);
-  std::mutex counts;
-  std::int64_t right = 0, graded = 0;
-  const int workers = options.concurrency > 0 ? options.concurrency : kDefaultConcurrency;
-  parallel_for(groups.size(), workers, [&](std::size_t i) {
+  Outcomes outcomes;
+  parallel_for(groups.size(), searches_at_once(options), [&](std::size_t i) {
+    if (measured) model.engine().forget_prompts();
     for (const Sample& sample : run_or_record(model, groups[i], judge.get(), options)) {
       file.append(sample);
-      const std::lock_guard counting(counts);
-      right += sample.correct;
-      progress.set_note(
-          fmt::format("{:.3f} right", static_cast<double>(right) / static_cast<double>(++graded)));
-      progress.add();
+      outcomes.add(sample, progress);
     }
   });
   std::vector<std::string> methods;
   for (const MethodString& method : options.methods) methods.push_back(method.text);
   sort_samples(path, names, methods);
-}
-
-void merge_samples(const std::vector<fs::path>& shards, const fs::path& out) {
-  const FolderLock lock(out);
-  std::map<SampleKey, std::string> seen;
-  std::string content;
-  for (const fs::path& shard : shards) {
-    const fs::path path = fs::is_directory(shard) ? shard / "samples.jsonl" : shard;
-    for (Sample& sample : read_samples(path)) {
-      if (!sample.trace.empty())  // the page is not moved
-        sample.trace = fs::relative(path.parent_path() / sample.trace, out).string();
-      const auto [place, fresh] = seen.emplace(key_of(sample), path.string());
-      if (!fresh)
-        bad_input("{}: sample {} of {} by {} is also in {}", path.string(), sample.sample,
-                  sample.id, sample.method, place->second);
-      content += to_line(sample) + "\n";
-    }
-  }
-  merge_claims(shards, out);
-  write_file(out / "samples.jsonl", content);
-  sort_samples(out / "samples.jsonl", {}, {});
 }
 
 }  // namespace counterbeam

@@ -1,11 +1,12 @@
-// The output folder of an evaluation. One process at a time uses it, and run.json records the
-// settings of its samples, so that a resumed run cannot mix models, seeds or data.
+// The output folder of an evaluation. One process at a time uses it, and run.json records
+// what its samples depend on, so that a resumed run cannot mix models, settings or data.
 #pragma once
 
 #include <filesystem>
 #include <string>
 #include <vector>
 
+#include "base/json_fwd.h"
 #include "eval/run.h"
 
 namespace counterbeam {
@@ -23,17 +24,9 @@ class FolderLock {
   int folder_;
 };
 
-// Checks run.json against this run, or writes it together with problems.jsonl. Throws Error if the
-// folder has samples and the run does not resume, or if their settings differ. REQUIRES: the caller
-// holds the lock.
-void claim_folder(const std::string& model, const std::vector<TaskData>& tasks,
-                  const EvalOptions& options);
-
-// Merges run.json and problems.jsonl of several shards into `out`. Throws Error if they disagree.
-void merge_claims(const std::vector<std::filesystem::path>& shards,
-                  const std::filesystem::path& out);
-
-// The model named in run.json; empty if there is none.
-std::string model_of(const std::filesystem::path& folder);
+// Checks run.json against this run (eval/provenance.h), or writes it together with problems.jsonl.
+// Throws Error if the folder has samples and the run does not resume, or if the two must not be
+// mixed. REQUIRES: the caller holds the lock.
+void claim_folder(const Json& run, const std::vector<TaskData>& tasks, const EvalOptions& options);
 
 }  // namespace counterbeam

@@ -32,6 +32,7 @@ std::string to_line(const Sample& sample) {
                {"prompt_tokens", sample.prompt_tokens},
                {"cached_tokens", sample.cached_tokens},
                {"seconds", sample.seconds}};
+  if (sample.alone) json["alone"] = true;
   if (!sample.error.empty()) json["error"] = sample.error;
   if (!sample.state.empty()) json["state"] = sample.state;
   if (!sample.trace.empty()) json["trace"] = sample.trace;
@@ -73,6 +74,7 @@ Sample parse_sample(const std::string& line, const std::string& place) {
   sample.prompt_tokens = count("prompt_tokens");
   sample.cached_tokens = count("cached_tokens");
   sample.seconds = fields.number("seconds", -1, 1e300).value_or(0);
+  sample.alone = fields.boolean("alone").value_or(false);
   if (const Json* permutation = fields.array("permutation"))
     for (const Json& choice : *permutation) {
       if (!choice.is_number_integer()) bad_input("{}: \"permutation\" must hold integers", place);

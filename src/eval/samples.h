@@ -16,7 +16,7 @@ struct Sample {
   std::string task, id, method;  // method: as given by the user
   int question = 0;              // index of the problem in its task's file
   int sample = 0;
-  std::string error;  // why the problem could not be run; it counts as wrong
+  std::string error;  // why the problem could not be run or judged; such a sample is not graded
   std::string answer, extracted;
   bool correct = false;
   bool correct_strict = false;  // math: by prm800k's grader; otherwise the same as correct
@@ -26,6 +26,7 @@ struct Sample {
   std::int64_t answer_tokens = 0;
   std::int64_t generated_tokens = 0, scored_tokens = 0, prompt_tokens = 0, cached_tokens = 0;
   double seconds = 0;
+  bool alone = false;            // no other search ran, caches of prompts were cold
   std::string trace;             // file of the search's trace page, if kept
   std::vector<int> permutation;  // choice: which of the file's choices was shown as A, B, C, D
 };

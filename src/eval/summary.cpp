@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <string_view>
 
 #include "base/error.h"
 
@@ -20,6 +21,7 @@ struct QuestionSamples {
 // The samples of one method on one task, by question.
 struct Group {
   std::map<std::string, QuestionSamples> questions;
+  int failed = 0;
 };
 
 // Names in order of first appearance.
@@ -54,29 +56,42 @@ MethodSummary summarise_method(const std::string& method, const Group& group) {
   summary.accuracy = accuracy(correct);
   summary.strict = accuracy(tallies(group, &Sample::correct_strict));
   for (int k = 1; const auto value = pass_at_k(correct, k); ++k) summary.pass_at.push_back(*value);
+  summary.errors = group.failed;
+  bool measured = true;
+  double seconds = 0;
   std::vector<std::vector<ScoredSample>> scored;
   for (const auto& [id, question] : group.questions) {
     scored.emplace_back();
     for (const Sample* sample : question.samples) {
       ++summary.samples;
       scored.back().push_back({sample->score, sample->correct});
-      summary.errors += !sample->error.empty();
       summary.truncated += sample->truncated;
       summary.unparsed += sample->extracted.empty();
       summary.answer_tokens += static_cast<double>(sample->answer_tokens);
       summary.generated_tokens += static_cast<double>(sample->generated_tokens);
       summary.scored_tokens += static_cast<double>(sample->scored_tokens);
       summary.cached_tokens += static_cast<double>(sample->cached_tokens);
-      summary.seconds += sample->seconds;
+      seconds += sample->seconds;
+      measured = measured && sample->alone;
     }
   }
-  for (double* mean :
-       {&summary.truncated, &summary.unparsed, &summary.answer_tokens, &summary.generated_tokens,
-        &summary.scored_tokens, &summary.cached_tokens, &summary.seconds})
+  for (double* mean : {&summary.truncated, &summary.unparsed, &summary.answer_tokens,
+                       &summary.generated_tokens, &summary.scored_tokens, &summary.cached_tokens})
     *mean /= summary.samples;
+  if (measured) summary.seconds = seconds / summary.samples;
   for (int k = 1; k <= kMostBestOf; ++k)
     if (const auto value = best_of_k(scored, k)) summary.best_of.push_back(*value);
   return summary;
+}
+
+// Every task counts the same: a question weighs one over the questions of its task that both have.
+void weigh_tasks_equally(Group& group) {
+  std::map<std::string_view, int> counts;
+  const auto task_of = [](const QuestionSamples& question) -> std::string_view {
+    return question.samples.front()->task;
+  };
+  for (const auto& [id, question] : group.questions) ++counts[task_of(question)];
+  for (auto& [id, question] : group.questions) question.weight = 1.0 / counts[task_of(question)];
 }
 
 MethodPair compare(const std::string& a, const Group& left, const std::string& b,
@@ -88,6 +103,8 @@ MethodPair compare(const std::string& a, const Group& left, const std::string& b
     common_left.questions[id] = question;
     common_right.questions[id] = other->second;
   }
+  weigh_tasks_equally(common_left);
+  weigh_tasks_equally(common_right);
   MethodPair pair{a, b, {}, static_cast<int>(common_left.questions.size())};
   if (pair.questions > 0)
     pair.test = paired_test(tallies(common_left, &Sample::correct),
@@ -148,6 +165,8 @@ MethodSummary average_method(const std::vector<const MethodSummary*>& tasks) {
   average.method = tasks.front()->method;
   std::vector<Interval> accuracies, stricts;
   std::vector<const std::vector<double>*> best_of;
+  bool measured = true;
+  double seconds = 0;
   for (const MethodSummary* task : tasks) {
     accuracies.push_back(task->accuracy);
     stricts.push_back(task->strict);
@@ -158,9 +177,12 @@ MethodSummary average_method(const std::vector<const MethodSummary*>& tasks) {
     for (double MethodSummary::*figure :
          {&MethodSummary::truncated, &MethodSummary::unparsed, &MethodSummary::answer_tokens,
           &MethodSummary::generated_tokens, &MethodSummary::scored_tokens,
-          &MethodSummary::cached_tokens, &MethodSummary::seconds})
+          &MethodSummary::cached_tokens})
       average.*figure += task->*figure / static_cast<double>(tasks.size());
+    seconds += task->seconds.value_or(0) / static_cast<double>(tasks.size());
+    measured = measured && task->seconds;
   }
+  if (measured) average.seconds = seconds;
   average.accuracy = mean_of(accuracies);
   average.strict = mean_of(stricts);
   for (std::size_t k = 0;; ++k) {
@@ -190,9 +212,7 @@ TaskSummary average_of(const std::vector<TaskSummary>& tasks, Ordered<Ordered<Gr
       if (found == task.methods.end()) continue;
       parts.push_back(&*found);
       const auto& questions = groups[task.task][first.method].questions;
-      for (const auto& [id, question] : questions)
-        all.questions[task.task + "/" + id] = {question.samples,
-                                               1.0 / static_cast<double>(questions.size())};
+      for (const auto& [id, question] : questions) all.questions[task.task + "/" + id] = question;
     }
     if (parts.size() != tasks.size()) continue;
     average.methods.push_back(average_method(parts));
@@ -206,6 +226,30 @@ TaskSummary average_of(const std::vector<TaskSummary>& tasks, Ordered<Ordered<Gr
   return average;
 }
 
+// A cause without its numbers: "the prompt has # tokens".
+std::string without_numbers(const std::string& cause) {
+  std::string kind;
+  for (const char c : cause) {
+    const bool digit = c >= '0' && c <= '9';
+    if (!digit)
+      kind += c;
+    else if (kind.empty() || kind.back() != '#')
+      kind += '#';
+  }
+  return kind;
+}
+
+void add_failure(std::vector<Failure>& failures, const Sample& sample) {
+  const auto same = std::find_if(failures.begin(), failures.end(), [&](const Failure& failure) {
+    return failure.task == sample.task && failure.method == sample.method &&
+           without_numbers(failure.cause) == without_numbers(sample.error);
+  });
+  if (same == failures.end())
+    failures.push_back({sample.task, sample.method, sample.error, sample.id, 1});
+  else
+    ++same->samples;
+}
+
 }  // namespace
 
 EvalSummary summarise(const std::vector<Sample>& samples) {
@@ -213,11 +257,21 @@ EvalSummary summarise(const std::vector<Sample>& samples) {
   Ordered<Ordered<Group>> groups;
   EvalSummary summary;
   for (const Sample& sample : samples) {
-    groups[sample.task][sample.method].questions[sample.id].samples.push_back(&sample);
+    Group& group = groups[sample.task][sample.method];
+    if (!sample.error.empty()) {
+      ++group.failed;
+      add_failure(summary.failures, sample);
+      continue;
+    }
+    group.questions[sample.id].samples.push_back(&sample);
     if (sample.correct != sample.correct_strict) summary.disagreements.push_back(sample);
   }
-  for (const std::string& task : groups.names)
-    summary.tasks.push_back(summarise_task(task, groups[task]));
+  for (const std::string& task : groups.names) {
+    std::erase_if(groups[task].names, [&](const std::string& method) {
+      return groups[task].values[method].questions.empty();
+    });
+    if (!groups[task].names.empty()) summary.tasks.push_back(summarise_task(task, groups[task]));
+  }
   summary.average = average_of(summary.tasks, groups);
   return summary;
 }
@@ -235,27 +289,33 @@ std::string to_table(const EvalSummary& summary) {
     }
   std::string table = fmt::format("{:<{}}", "method", width);
   for (const TaskSummary* task : columns) table += fmt::format("  {:>19}", task->task);
-  table += fmt::format("  {:>9}\n", "s/prompt");
+  const bool measured = std::all_of(columns.begin(), columns.end(), [](const TaskSummary* task) {
+    return std::all_of(task->methods.begin(), task->methods.end(),
+                       [](const MethodSummary& method) { return method.seconds.has_value(); });
+  });
+  table += fmt::format("  {:>13}{}\n", "tokens/answer", measured ? "   s/answer" : "");
   for (const std::string& name : rows.names) {
     table += fmt::format("{:<{}}", name, width);
-    double seconds = 0;
+    const MethodSummary* last = nullptr;  // of the average if there is one
     for (const TaskSummary* task : columns) {
       const auto cell = rows[name].find(task->task);
       if (cell == rows[name].end()) {
         table += fmt::format("  {:>19}", "-");
         continue;
       }
-      const Interval& interval = cell->second->accuracy;
+      last = cell->second;
+      const Interval& interval = last->accuracy;
       table += fmt::format("  {:.3f} [{:.3f},{:.3f}]", interval.mean, interval.low, interval.high);
-      seconds = cell->second->seconds;  // of the last column, which is the average if there is one
     }
-    table += fmt::format("  {:>9.2f}\n", seconds);
+    table += fmt::format("  {:>13.0f}", last->generated_tokens + last->scored_tokens);
+    if (measured) table += fmt::format("  {:>9.2f}", *last->seconds);
+    table += '\n';
   }
-  for (const TaskSummary& task : summary.tasks)
-    for (const MethodSummary& method : task.methods)
-      if (method.errors > 0)
-        table += fmt::format("{}, {}: {} of {} samples could not be run and count as wrong\n",
-                             task.task, method.method, method.errors, method.samples);
+  for (const Failure& failure : summary.failures)
+    table +=
+        fmt::format("{}, {}: {} sample{} failed and {} not graded: {} (problem {})\n", failure.task,
+                    failure.method, failure.samples, failure.samples == 1 ? "" : "s",
+                    failure.samples == 1 ? "is" : "are", failure.cause, failure.id);
   return table;
 }
 

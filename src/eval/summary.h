@@ -23,9 +23,10 @@ struct MethodSummary {
   std::vector<Interval> pass_at;       // k = 1, 2, ... up to the fewest samples of a question
   std::vector<double> best_of;         // k = 1, 2, ...: the sample with the highest score of k
   double truncated = 0, unparsed = 0;  // shares of samples
-  int errors = 0;                      // samples that could not be run; they count as wrong
+  int errors = 0;                      // samples that failed; nothing else here counts them
   double answer_tokens = 0;            // means per sample
-  double generated_tokens = 0, scored_tokens = 0, cached_tokens = 0, seconds = 0;
+  double generated_tokens = 0, scored_tokens = 0, cached_tokens = 0;
+  std::optional<double> seconds;  // only if each was measured with no other search running
 };
 
 struct MethodPair {
@@ -41,13 +42,23 @@ struct TaskSummary {
   std::vector<EqualCompute> equal;     // per method: the best of the others at its cost
 };
 
-struct EvalSummary {
-  std::vector<TaskSummary> tasks;
-  TaskSummary average;                // over tasks, equally weighted; empty if there is only one
-  std::vector<Sample> disagreements;  // between the default and the strict grader
+// Samples that could not be run or judged, with the same cause up to its numbers.
+struct Failure {
+  std::string task, method;
+  std::string cause;  // of the first of them
+  std::string id;     // its problem
+  int samples = 0;
 };
 
-// Throws Error if there are no samples.
+struct EvalSummary {
+  std::vector<TaskSummary> tasks;     // those with graded samples
+  TaskSummary average;                // over tasks, equally weighted; empty if there is only one
+  std::vector<Sample> disagreements;  // between the default and the strict grader
+  std::vector<Failure> failures;      // by task and method, in order of appearance
+};
+
+// Samples that failed are counted, and left out of everything else. Throws Error if there are no
+// samples.
 EvalSummary summarise(const std::vector<Sample>& samples);
 
 Json to_json(const EvalSummary& summary);

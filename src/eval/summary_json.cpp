@@ -16,23 +16,24 @@ Json column(const std::vector<Interval>& intervals, double Interval::*part) {
 }
 
 Json to_json(const MethodSummary& method) {
-  return {{"method", method.method},
-          {"questions", method.questions},
-          {"samples", method.samples},
-          {"accuracy", to_json(method.accuracy)},
-          {"accuracy_strict", to_json(method.strict)},
-          {"pass_at", column(method.pass_at, &Interval::mean)},
-          {"pass_at_low", column(method.pass_at, &Interval::low)},
-          {"pass_at_high", column(method.pass_at, &Interval::high)},
-          {"best_of", method.best_of},
-          {"truncated", method.truncated},
-          {"unparsed", method.unparsed},
-          {"errors", method.errors},
-          {"answer_tokens", method.answer_tokens},
-          {"generated_tokens", method.generated_tokens},
-          {"scored_tokens", method.scored_tokens},
-          {"cached_tokens", method.cached_tokens},
-          {"seconds", method.seconds}};
+  Json json = {{"method", method.method},
+               {"questions", method.questions},
+               {"samples", method.samples},
+               {"accuracy", to_json(method.accuracy)},
+               {"accuracy_strict", to_json(method.strict)},
+               {"pass_at", column(method.pass_at, &Interval::mean)},
+               {"pass_at_low", column(method.pass_at, &Interval::low)},
+               {"pass_at_high", column(method.pass_at, &Interval::high)},
+               {"best_of", method.best_of},
+               {"truncated", method.truncated},
+               {"unparsed", method.unparsed},
+               {"errors", method.errors},
+               {"answer_tokens", method.answer_tokens},
+               {"generated_tokens", method.generated_tokens},
+               {"scored_tokens", method.scored_tokens},
+               {"cached_tokens", method.cached_tokens}};
+  if (method.seconds) json["seconds"] = *method.seconds;
+  return json;
 }
 
 Json to_json(const EqualCompute& row) {
@@ -78,6 +79,13 @@ Json to_json(const EvalSummary& summary) {
                              {"correct_strict", sample.correct_strict}});
   Json json = {{"tasks", std::move(tasks)}};
   if (!summary.average.methods.empty()) json["average"] = to_json(summary.average);
+  json["failures"] = Json::array();
+  for (const Failure& failure : summary.failures)
+    json["failures"].push_back({{"task", failure.task},
+                                {"method", failure.method},
+                                {"cause", failure.cause},
+                                {"id", failure.id},
+                                {"samples", failure.samples}});
   json["grader_disagreements"] = std::move(disagreements);
   return json;
 }

@@ -9,8 +9,10 @@
 
 #include "base/closest.h"
 #include "base/error.h"
+#include "base/file.h"
 #include "base/json.h"
 #include "base/random.h"
+#include "base/sha256.h"
 #include "base/trim.h"
 #include "eval/data_file.h"
 #include "model/hub.h"
@@ -168,7 +170,8 @@ std::vector<int> shuffled(std::uint64_t seed, std::size_t question) {
   std::vector<int> order = {0, 1, 2, 3};
   for (std::uint32_t i = 3; i > 0; --i)
     std::swap(order[i],
-              order[uniform_below({seed, static_cast<std::uint32_t>(question), 0, 0, i}, i + 1)]);
+              order[uniform_below(
+                  {seed, static_cast<std::uint32_t>(question), 0, 0, i, DrawUse::Choices}, i + 1)]);
   return order;
 }
 
@@ -230,6 +233,18 @@ fs::path data_path(const TaskKind& task, const fs::path& data) {
 
 }  // namespace
 
+std::string_view to_string(Judging judging) {
+  switch (judging) {
+    case Judging::Math:
+      return "math";
+    case Judging::Choice:
+      return "choice";
+    case Judging::Code:
+      return "code";
+  }
+  CB_CHECK(false);
+}
+
 std::vector<std::string_view> task_names() {
   std::vector<std::string_view> names;
   for (const TaskKind& task : kTasks) names.push_back(task.name);
@@ -246,7 +261,8 @@ TaskData load_task(std::string_view name, const fs::path& data, std::uint64_t se
   const fs::path path = data_path(*task, data);
   const bool csv = path.extension() == ".csv" || path.stem().extension() == ".csv";
   const std::vector<DataRow> rows = csv ? read_csv(path) : read_json_lines(path);
-  TaskData loaded{std::string(name), task->judging, {}, task->withheld};
+  TaskData loaded{std::string(name), task->judging, {},
+                  task->withheld,    path,          sha256(read_file(path))};
   std::map<std::string, std::size_t> seen;  // id -> row
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Problem problem = task->read(rows[i], i, {seed, prompts});

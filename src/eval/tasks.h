@@ -11,11 +11,13 @@
 #include <vector>
 
 #include "eval/code_judge.h"
+#include "grade/extract.h"
 #include "search/prompts.h"
 
 namespace counterbeam {
 
 enum class Judging { Math, Choice, Code };
+std::string_view to_string(Judging judging);  // "math", "choice", "code"
 
 struct Problem {
   std::string id;                // unique within the task
@@ -29,7 +31,10 @@ struct TaskData {
   std::string name;
   Judging judging = Judging::Math;
   std::vector<Problem> problems;
-  bool withheld = false;  // its authors ask not to publish its questions
+  bool withheld = false;                       // its authors ask not to publish its questions
+  std::filesystem::path file{};                // the problems come from
+  std::string file_sha256{};                   // of its content
+  Extraction extraction = Extraction::Strict;  // how answers are read
 };
 
 // Overrides of the prompts. Without a system message here the published one is used; an empty one

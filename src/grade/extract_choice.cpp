@@ -192,8 +192,8 @@ std::optional<char> only_letter(std::string_view text) {
 
 }  // namespace
 
-std::optional<char> extract_choice(std::string_view whole) {
-  const std::string_view text = without_thinking(whole);
+std::optional<char> extract_choice(std::string_view whole, Extraction extraction) {
+  const std::string_view text = without_thinking(whole, extraction);
   const std::string lower = lower_case(text);
   if (const std::size_t close = lower.rfind("</answer>"); close != std::string::npos)
     if (const std::size_t open = lower.rfind("<answer>", close); open != std::string::npos)

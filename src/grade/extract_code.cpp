@@ -193,8 +193,8 @@ std::string completed(const Lines& body, std::string_view prompt) {
 }  // namespace
 
 std::string extract_code(std::string_view answer, std::string_view prompt,
-                         std::string_view entry_point) {
-  answer = without_thinking(answer);
+                         std::string_view entry_point, Extraction extraction) {
+  answer = without_thinking(answer, extraction);
   if (answer.size() > kMaxAnswer) answer = answer.substr(0, kMaxAnswer);
   const Lines lines = split_lines(answer);
   std::vector<Lines> blocks = fenced_blocks(lines);

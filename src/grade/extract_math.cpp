@@ -2,6 +2,8 @@
 #include <cctype>
 #include <vector>
 
+#include "base/error.h"
+#include "base/quote.h"
 #include "base/trim.h"
 #include "grade/extract.h"
 #include "grade/extract_spans.h"
@@ -141,9 +143,9 @@ bool reads_as_sentence(const std::string& text) {
   return is(at, std::isblank) && is(at + 1, std::islower) && is(at + 2, std::islower);
 }
 
-MathAnswer extract(std::string_view whole, bool gold) {
+MathAnswer extract(std::string_view whole, bool gold, Extraction extraction) {
   if (whole.size() > kMaxCompletion) whole = whole.substr(whole.size() - kMaxCompletion);
-  const std::string text(trim(without_thinking(whole)));
+  const std::string text(trim(without_thinking(whole, extraction)));
   if (const auto tag = last_tag(text)) {
     if (tag->find("\\boxed") != tag->npos) return from_completion(*tag, gold);
     return found(AnswerSource::Tag, std::string(*tag));
@@ -160,24 +162,36 @@ MathAnswer extract(std::string_view whole, bool gold) {
 
 }  // namespace
 
-std::string_view without_thinking(std::string_view text) {
-  const std::size_t close = text.rfind("</think>");
+std::string_view to_string(Extraction extraction) {
+  return extraction == Extraction::Strict ? "strict" : "lenient";
+}
+
+Extraction extraction_named(std::string_view name) {
+  for (const Extraction known : {Extraction::Strict, Extraction::Lenient})
+    if (name == to_string(known)) return known;
+  bad_input("extraction {} is not known; known: strict, lenient", in_quotes(name));
+}
+
+std::string_view without_thinking(std::string_view text, Extraction extraction) {
+  constexpr std::string_view kOpen = "<think>", kClose = "</think>";
+  const std::size_t close = text.rfind(kClose);
   if (close != text.npos)
-    text = text.substr(close + 8);
-  else if (const std::size_t open = text.find("<think>"); open != text.npos)
-    text = text.substr(0, open);
+    text = text.substr(close + kClose.size());
+  else if (const std::size_t open = text.find(kOpen); open != text.npos)
+    text =
+        extraction == Extraction::Strict ? text.substr(0, open) : text.substr(open + kOpen.size());
   for (const std::string_view marker :
        {"<|im_end|>", "<|im_start|>", "<|endoftext|>", "<|eot_id|>", "</s>"})
     if (const std::size_t at = text.find(marker); at != text.npos) text = text.substr(0, at);
   return text;
 }
 
-MathAnswer extract_math(std::string_view text) {
-  return extract(text, false);
+MathAnswer extract_math(std::string_view text, Extraction extraction) {
+  return extract(text, false, extraction);
 }
 
 MathAnswer extract_gold(std::string_view text) {
-  return extract(text, true);
+  return extract(text, true, Extraction::Strict);
 }
 
 }  // namespace counterbeam

@@ -6,8 +6,8 @@
 
 namespace counterbeam {
 
-Verdict grade_math(std::string_view gold, std::string_view pred) {
-  const MathAnswer reference = extract_gold(gold), answer = extract_math(pred);
+Verdict grade_math(std::string_view gold, std::string_view pred, Extraction extraction) {
+  const MathAnswer reference = extract_gold(gold), answer = extract_math(pred, extraction);
   Verdict verdict;
   verdict.extracted = answer.text;
   if (reference.source == AnswerSource::None || answer.source == AnswerSource::None) return verdict;
@@ -16,8 +16,8 @@ Verdict grade_math(std::string_view gold, std::string_view pred) {
   return verdict;
 }
 
-Verdict grade_choice(std::string_view gold, std::string_view pred) {
-  const auto reference = extract_choice(gold), answer = extract_choice(pred);
+Verdict grade_choice(std::string_view gold, std::string_view pred, Extraction extraction) {
+  const auto reference = extract_choice(gold), answer = extract_choice(pred, extraction);
   Verdict verdict;
   if (answer) verdict.extracted = *answer;
   verdict.equal = verdict.strict = reference && answer && *reference == *answer;

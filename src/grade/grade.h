@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "grade/extract.h"
+
 namespace counterbeam {
 
 struct Verdict {
@@ -15,9 +17,11 @@ struct Verdict {
 };
 
 // Either side may be a bare answer or a whole completion.
-Verdict grade_math(std::string_view gold, std::string_view pred);
+Verdict grade_math(std::string_view gold, std::string_view pred,
+                   Extraction extraction = Extraction::Strict);
 
 // `gold` is a letter, or a text whose answer is a letter.
-Verdict grade_choice(std::string_view gold, std::string_view pred);
+Verdict grade_choice(std::string_view gold, std::string_view pred,
+                     Extraction extraction = Extraction::Strict);
 
 }  // namespace counterbeam

@@ -97,7 +97,45 @@ std::string names_of_shipped_models() {
   return names;
 }
 
+// ORG/NAME if the path leads through models--ORG--NAME/snapshots/HASH, followed by the folders
+// below the snapshot; empty if it does not.
+std::string hub_name(const fs::path& path) {
+  constexpr std::string_view kModels = "models--", kBetween = "--";
+  const std::vector<fs::path> parts(path.begin(), path.end());
+  for (std::size_t i = 0; i + 2 < parts.size(); ++i) {
+    std::string name = parts[i].string();
+    if (!name.starts_with(kModels) || name.size() == kModels.size()) continue;
+    if (parts[i + 1] != "snapshots" || parts[i + 2].empty()) continue;
+    name.erase(0, kModels.size());
+    if (const std::size_t at = name.find(kBetween); at != name.npos)
+      name.replace(at, kBetween.size(), "/");
+    for (std::size_t below = i + 3; below < parts.size(); ++below)
+      if (!parts[below].empty()) name += "/" + parts[below].string();
+    return name;
+  }
+  return "";
+}
+
+// The last name in a path that has one: "DIR/" is DIR.
+std::string last_name(const fs::path& path) {
+  return (path / "").parent_path().filename().string();
+}
+
 }  // namespace
+
+std::string model_name(const fs::path& folder) {
+  std::error_code error;
+  const fs::path given = fs::absolute(folder, error).lexically_normal();
+  fs::path real = fs::weakly_canonical(folder, error);
+  if (error) real = given;
+  for (const fs::path& path : {given, real})
+    if (std::string name = hub_name(path); !name.empty()) return name;
+  // "." and ".." say nothing about the model; links are followed only to get past them.
+  const std::string own = last_name(folder);
+  if (!own.empty() && own != "." && own != "..") return own;
+  const std::string name = last_name(real);
+  return name.empty() ? real.string() : name;
+}
 
 void check_model_folder(const fs::path& folder) {
   std::error_code error;

@@ -22,6 +22,11 @@ std::filesystem::path shipped_model(const std::filesystem::path& program_folder)
 // find_model, or the default model for an empty name.
 std::filesystem::path find_model_or_shipped(const std::string& name);
 
+// What to call the model in a folder: ORG/NAME for a snapshot in a hub cache
+// (models--ORG--NAME/snapshots/HASH), also if a link leads there, otherwise the name of the folder
+// itself. Never empty, and never "." or "..".
+std::string model_name(const std::filesystem::path& folder);
+
 // Whether the folder is one of the models that ship with the running program.
 bool is_shipped_model(const std::filesystem::path& folder);
 

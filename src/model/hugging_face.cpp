@@ -6,11 +6,15 @@
 namespace counterbeam {
 
 std::string HuggingFaceFolder::name() const {
-  return (folder_ / "").parent_path().filename().string();  // "DIR/" is DIR
+  return model_name(folder_);
 }
 
 bool HuggingFaceFolder::ships() const {
   return is_shipped_model(folder_);
+}
+
+ModelFingerprint HuggingFaceFolder::fingerprint() const {
+  return fingerprint_of(folder_);
 }
 
 ModelConfig HuggingFaceFolder::config() const {

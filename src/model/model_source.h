@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/config.h"
+#include "model/fingerprint.h"
 #include "model/weights.h"
 #include "text/chat_template.h"
 #include "text/tokenizer.h"
@@ -23,9 +24,10 @@ class ModelSource {
  public:
   virtual ~ModelSource() = default;
 
-  virtual std::string name() const = 0;         // for people: "Qwen2.5-7B"
-  virtual std::string location() const = 0;     // opens messages: the folder or file
-  virtual bool ships() const { return false; }  // one of the models that ship with the program
+  virtual std::string name() const = 0;              // for people: "Qwen/Qwen2.5-7B"
+  virtual std::string location() const = 0;          // opens messages: the folder or file
+  virtual bool ships() const { return false; }       // one of the models that ship with the program
+  virtual ModelFingerprint fingerprint() const = 0;  // of the content, wherever it lies
 
   virtual ModelConfig config() const = 0;
   // Where generation stops, ascending, each once: what the source itself says, and the end token of

@@ -6,10 +6,11 @@
 
 namespace counterbeam {
 
-LoadedModel::LoadedModel(const ModelSource& source, ModelParts parts,
+LoadedModel::LoadedModel(std::unique_ptr<ModelSource> source, ModelParts parts,
                          std::unique_ptr<Engine> engine)
-    : name_(source.name()),
-      ships_(source.ships()),
+    : source_(std::move(source)),
+      name_(source_->name()),
+      ships_(source_->ships()),
       parts_(std::move(parts)),
       engine_(std::move(engine)) {}
 
@@ -18,14 +19,19 @@ LoadedModel::LoadedModel(LoadedModel&&) noexcept = default;
 LoadedModel& LoadedModel::operator=(LoadedModel&&) noexcept = default;
 
 LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& options) {
-  const std::unique_ptr<ModelSource> source = open_model(name);
+  std::unique_ptr<ModelSource> source = open_model(name);
   ModelParts parts = read_parts(*source);
   if (!parts.tokenizer) parts.tokenizer = source->tokenizer();  // throws: says what is missing
   LocalOptions local = engine_options(options);
   local.vocab_limit = parts.tokenizer->id_limit();  // ids without a text are never drawn
   local.eos = end_tokens(parts, stop_at_named(options.stop_at));
   auto engine = LocalEngine::load(*source, local);
-  return {*source, std::move(parts), std::move(engine)};
+  return {std::move(source), std::move(parts), std::move(engine)};
+}
+
+const ModelFingerprint& LoadedModel::fingerprint() const {
+  if (!fingerprint_) fingerprint_ = source_->fingerprint();
+  return *fingerprint_;
 }
 
 Prompts LoadedModel::prompts(const Question& question, const Settings& settings) const {

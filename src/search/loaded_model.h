@@ -23,6 +23,9 @@ class LoadedModel {
   Engine& engine() const { return *engine_; }
   const Tokenizer& tokenizer() const { return *parts_.tokenizer; }
   const std::string& name() const { return name_; }
+  const ModelSource& source() const { return *source_; }
+  // Computed when it is first asked for. Not thread-safe.
+  const ModelFingerprint& fingerprint() const;
   bool ships() const { return ships_; }  // one of the small models that ship with the program
 
   // How the chat template ends a turn. EngineInfo::eos holds that token unless the model was loaded
@@ -43,8 +46,11 @@ class LoadedModel {
   std::string token_text(TokenId token) const;
 
  private:
-  LoadedModel(const ModelSource& source, ModelParts parts, std::unique_ptr<Engine> engine);
+  LoadedModel(std::unique_ptr<ModelSource> source, ModelParts parts,
+              std::unique_ptr<Engine> engine);
 
+  std::unique_ptr<ModelSource> source_;
+  mutable std::optional<ModelFingerprint> fingerprint_;
   std::string name_;
   bool ships_;
   ModelParts parts_;  // always with a tokenizer

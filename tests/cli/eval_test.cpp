@@ -144,7 +144,17 @@ TEST(Eval, ShardsMergeToTheWhole) {
   EXPECT_EQ(merged.code, 0) << merged.err;
   EXPECT_EQ(samples_of(all), whole_run());
   EXPECT_TRUE(fs::exists(all / "report.html"));
-  EXPECT_EQ(read_file(all / "run.json"), read_file(a / "run.json"));
+  const fs::path whole = folder.path() / "whole";
+  ASSERT_EQ(run_counterbeam(eval_arguments(whole)).code, 0);
+  EXPECT_EQ(read_file(all / "run.json"), read_file(whole / "run.json"));
+  const CommandResult one = run_counterbeam(
+      fmt::format("merge '{}' --out '{}'", a.string(), (folder.path() / "half").string()));
+  EXPECT_EQ(one.code, 2);
+  EXPECT_NE(one.err.find("missing shard: 1/2"), std::string::npos) << one.err;
+  const CommandResult half = run_counterbeam(fmt::format(
+      "merge '{}' --partial --out '{}'", a.string(), (folder.path() / "half").string()));
+  EXPECT_EQ(half.code, 0) << half.err;
+  EXPECT_NE(half.err.find("missing shard: 1/2"), std::string::npos) << half.err;
   const CommandResult twice = merge(a);
   EXPECT_EQ(twice.code, 2);
   EXPECT_NE(twice.err.find("is also in"), std::string::npos) << twice.err;
@@ -175,6 +185,80 @@ TEST(Eval, MoreWorkIsAddedToAFinishedRun) {
   EXPECT_NE(other.err.find("run.json"), std::string::npos) << other.err;
 }
 
+// A model of the paper's name in a hub cache: the published figures stand beside ours, after a
+// merge too.
+TEST(Eval, AModelOfTheHubCacheIsCalledByItsName) {
+  const TemporaryFolder folder;
+  const fs::path snapshots = folder.path() / "hub/models--Qwen--Qwen2.5-7B/snapshots";
+  fs::create_directories(snapshots / "5d3f");
+  for (const auto& entry : fs::directory_iterator(COUNTERBEAM_SOURCE_DIR "/models/tiny-dense"))
+    fs::create_symlink(entry.path(), snapshots / "5d3f" / entry.path().filename());
+  const fs::path data = folder.write(
+      "rows.jsonl", R"({"problem": "What is 1 + 1?", "answer": "2", "unique_id": "a"})");
+  const std::string hub =
+      fmt::format("HF_HUB_CACHE='{}' '" COUNTERBEAM_BINARY "' ", (folder.path() / "hub").string());
+  int number = 0;
+  for (const std::string& model : {std::string("Qwen/Qwen2.5-7B"), (snapshots / "5d3f").string(),
+                                   (snapshots / "5d3f/").string()}) {
+    const fs::path out = folder.path() / std::to_string(++number);
+    const std::string what =
+        fmt::format("--device cpu --model '{}' --task math500 --data '{}' --out '{}'", model,
+                    data.string(), out.string());
+    const CommandResult run = run_command(hub + "reproduce efficiency --quick --limit 1 " + what);
+    ASSERT_EQ(run.code, 0) << run.err;
+    const Json record = read_json_file(out / "run.json");
+    EXPECT_EQ(record["model"], "Qwen/Qwen2.5-7B");
+    EXPECT_EQ(record["experiment"], "efficiency");
+    EXPECT_NE(record["sessions"][0]["command"].get<std::string>().find("reproduce efficiency"),
+              std::string::npos);
+    EXPECT_NE(read_file(out / "report.html").find("0.326"), std::string::npos)
+        << "the paper's figure";
+  }
+  const fs::path merged = folder.path() / "merged";
+  const CommandResult merge = run_command(
+      hub + fmt::format("merge '{}' --out '{}'", (folder.path() / "1").string(), merged.string()));
+  ASSERT_EQ(merge.code, 0) << merge.err;
+  EXPECT_NE(read_file(merged / "report.html").find("0.326"), std::string::npos);
+  EXPECT_NE(read_file(merged / "report.html").find("\"experiment\":\"efficiency\""),
+            std::string::npos);
+}
+
+// Two models in folders of the same name; then a dtype, and the same model elsewhere.
+TEST(Eval, ResumingRefusesAnotherModelAndSaysWhatDiffers) {
+  const TemporaryFolder folder;
+  const auto copy = [&](const std::string& model, const fs::path& to) {
+    fs::create_directories(to.parent_path());
+    fs::copy(fs::path(COUNTERBEAM_SOURCE_DIR) / "models" / model, to);
+  };
+  copy("tiny-dense", folder.path() / "a/model");
+  copy("tiny-hybrid", folder.path() / "b/model");
+  const auto eval = [&](const std::string& more) {
+    return run_counterbeam(fmt::format(
+        "eval --device cpu --task tiny-math --limit 1 --methods sample:max-tokens=4 --out '{}' {}",
+        (folder.path() / "out").string(), more));
+  };
+  const std::string own = "--model '" + (folder.path() / "a/model").string() + "' ";
+  ASSERT_EQ(eval(own).code, 0);
+  const std::vector<std::pair<std::string, std::string>> refused = {
+      {"--model '" + (folder.path() / "b/model").string() + "'", "fingerprint.weights was "},
+      {own + "--dtype " +
+           (read_json_file(folder.path() / "out/run.json")["dtype"] == "f32" ? "bf16" : "f32"),
+       "dtype was "},
+      {own + "--seed 4", "seed was 0, and now is 4"},
+      {own + "--extract lenient",
+       "tasks.tiny-math.extract was \"strict\", and now is \"lenient\""}};
+  for (const auto& [options, part] : refused) {
+    const CommandResult run = eval(options + " --resume");
+    EXPECT_EQ(run.code, 2) << options;
+    EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
+  }
+  fs::rename(folder.path() / "a/model", folder.path() / "moved");
+  const CommandResult moved =
+      eval("--resume --limit 2 --model '" + (folder.path() / "moved").string() + "'");
+  EXPECT_EQ(moved.code, 0) << moved.err;
+  EXPECT_EQ(read_json_file(folder.path() / "out/run.json")["sessions"].size(), 2u);
+}
+
 TEST(Eval, APartialLineIsReplaced) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
@@ -185,26 +269,114 @@ TEST(Eval, APartialLineIsReplaced) {
   EXPECT_EQ(samples_of(out), done);
 }
 
-TEST(Eval, AProblemThatCannotBeRunIsRecordedAndTheOthersContinue) {
+// Rows of problems, one of them far too long for the model.
+std::string rows_with_a_long_one(const std::vector<std::string>& ids) {
+  std::string rows;
+  for (const std::string& id : ids) {
+    std::string problem = "What is 1 + 1?";
+    if (id == "long")
+      for (int i = 0; i < 20000; ++i) problem += " seven plus";
+    rows += to_line(Json{{"problem", problem}, {"answer", "2"}, {"unique_id", id}}) + "\n";
+  }
+  return rows;
+}
+
+TEST(Eval, AProblemThatFailsIsRecordedNotGradedAndRetried) {
   const TemporaryFolder folder;
-  std::string endless;
-  for (int i = 0; i < 20000; ++i) endless += "seven plus ";
-  const fs::path data = folder.write(
-      "rows.jsonl",
-      to_line(Json{{"problem", endless}, {"answer", "1"}, {"unique_id", "long"}}) + "\n" +
-          to_line(Json{{"problem", "What is 1 + 1?"}, {"answer", "2"}, {"unique_id", "short"}}));
+  const fs::path data = folder.write("rows.jsonl", rows_with_a_long_one({"a", "long", "b"}));
   const fs::path out = folder.path() / "out";
+  const auto eval = [&](const std::string& more) {
+    return run_counterbeam(
+        fmt::format("eval --device cpu --task math500 --data '{}' --methods sample:max-tokens=8 "
+                    "--out '{}' {}",
+                    data.string(), out.string(), more));
+  };
+  const CommandResult run = eval("");
+  EXPECT_EQ(run.code, 1);
+  EXPECT_NE(run.err.find("1 sample could not be run or judged"), std::string::npos) << run.err;
+  EXPECT_NE(run.out.find("1 sample failed and is not graded: the prompt has"), std::string::npos)
+      << run.out;
+  std::vector<Sample> samples = read_samples(out / "samples.jsonl");
+  ASSERT_EQ(samples.size(), 3u);
+  EXPECT_FALSE(samples[1].error.empty());
+  EXPECT_TRUE(samples[0].error.empty() && samples[2].error.empty());
+  const Json summary = read_json_file(out / "summary.json");
+  EXPECT_EQ(summary["tasks"][0]["methods"][0]["questions"], 2);
+  EXPECT_EQ(summary["failures"][0]["samples"], 1);
+  EXPECT_EQ(eval("--resume --allow-failures").code, 0);
+
+  // The cause is gone: the sample is run again, once.
+  samples[1].id = "b";
+  samples[1].question = 2;
+  samples.resize(2);
+  write_file(out / "samples.jsonl", to_line(samples[0]) + "\n" + to_line(samples[1]) + "\n");
+  EXPECT_EQ(eval("--resume").code, 1) << "the long one fails again";
+  samples = read_samples(out / "samples.jsonl");
+  ASSERT_EQ(samples.size(), 3u);
+  EXPECT_EQ(samples[2].id, "b");
+  EXPECT_TRUE(samples[2].error.empty());
+}
+
+TEST(Eval, TheFirstProblemOfATaskMustNotFail) {
+  const TemporaryFolder folder;
+  const fs::path data = folder.write("rows.jsonl", rows_with_a_long_one({"long", "a"}));
+  const fs::path out = folder.path() / "out";
+  const std::string arguments = fmt::format(
+      "eval --device cpu --task math500 --data '{}' --methods sample:max-tokens=8 --out '{}' ",
+      data.string(), out.string());
+  const CommandResult run = run_counterbeam(arguments);
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("math500, problem long, sample:max-tokens=8: the prompt has"),
+            std::string::npos)
+      << run.err;
+  EXPECT_FALSE(fs::exists(out / "summary.json")) << "no table of zeros";
+  EXPECT_EQ(run_counterbeam(arguments + "--resume --allow-failures").code, 0);
+}
+
+// A template that refuses the task's system message: nothing is run.
+TEST(Eval, APromptThatCannotBeRenderedEndsTheRun) {
+  const TemporaryFolder folder;
+  const fs::path model = folder.path() / "model", out = folder.path() / "out";
+  fs::create_directories(model);
+  for (const auto& entry : fs::directory_iterator(COUNTERBEAM_SOURCE_DIR "/models/tiny-dense"))
+    fs::copy(entry.path(), model / entry.path().filename());
+  folder.write("model/chat_template.jinja",
+               "{% for m in messages %}{% if m.role == 'system' %}{{ raise_exception('no system "
+               "messages') }}{% endif %}{{ m.content }}{% endfor %}");
   const CommandResult run = run_counterbeam(
-      fmt::format("eval --device cpu --task math500 --data '{}' --methods sample:max-tokens=8 "
+      fmt::format("eval --device cpu --model '{}' --task tiny-math --limit 4 --methods sample,cbs "
                   "--out '{}'",
-                  data.string(), out.string()));
-  ASSERT_EQ(run.code, 0) << run.err;
-  const std::vector<Sample> samples = read_samples(out / "samples.jsonl");
-  ASSERT_EQ(samples.size(), 2u);
-  EXPECT_FALSE(samples[0].error.empty());
-  EXPECT_FALSE(samples[0].correct);
-  EXPECT_TRUE(samples[1].error.empty());
-  EXPECT_NE(run.out.find("could not be run"), std::string::npos) << run.out;
+                  model.string(), out.string()));
+  EXPECT_EQ(run.code, 2);
+  EXPECT_NE(run.err.find("the prompt cannot be rendered"), std::string::npos) << run.err;
+  EXPECT_NE(run.err.find("no system messages"), std::string::npos) << run.err;
+  EXPECT_FALSE(fs::exists(out / "samples.jsonl"));
+}
+
+// One search at a time: seconds are measured, and no method profits from prompts that another left
+// in the cache.
+TEST(Eval, SecondsAreMeasuredOneSearchAtATime) {
+  const TemporaryFolder folder;
+  const auto eval = [&](const std::string& name, const std::string& methods,
+                        const std::string& more) {
+    const fs::path out = folder.path() / name;
+    const CommandResult run = run_counterbeam(
+        fmt::format("eval --device cpu --task tiny-math --limit 2 --methods {} --out '{}' {}",
+                    methods, out.string(), more));
+    EXPECT_EQ(run.code, 0) << run.err;
+    return read_json_file(out / "summary.json")["tasks"][0]["methods"];
+  };
+  const std::string a = "sample:max-tokens=8", b = "low-temperature:max-tokens=8";
+  for (const Json& method : eval("ab", a + "," + b, "--concurrency 1")) {
+    EXPECT_GT(method["seconds"], 0.0);
+    EXPECT_EQ(method["cached_tokens"], 0) << method["method"];
+  }
+  for (const Json& method : eval("ba", b + "," + a, "--concurrency 1"))
+    EXPECT_EQ(method["cached_tokens"], 0) << method["method"];
+  for (const Json& method : eval("many", a + "," + b, "--concurrency 2"))
+    EXPECT_FALSE(method.contains("seconds"));
+  for (const Sample& sample : read_samples(folder.path() / "many/samples.jsonl"))
+    EXPECT_GT(sample.seconds, 0) << "raw seconds stay in samples.jsonl";
 }
 
 TEST(Eval, CtrlCKeepsFinishedSamples) {

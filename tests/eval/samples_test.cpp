@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "eval/run_folder.h"
 #include "support/temporary_folder.h"
 
@@ -179,29 +180,30 @@ TEST(RunFolder, OneProcessAtATime) {
   EXPECT_NO_THROW(FolderLock(folder.path() / "run"));
 }
 
+// What is compared is tested with eval/provenance.h.
 TEST(RunFolder, ResumingRequiresTheSameSettings) {
   const TemporaryFolder folder;
-  TaskData task{"math500", Judging::Math, std::vector<Problem>(2)};
-  task.problems[0].gold = "1";
+  const std::vector<TaskData> tasks = {{"math500", Judging::Math, std::vector<Problem>(2)}};
   EvalOptions options;
   options.out = folder.path();
-  claim_folder("model", {task}, options);
-  claim_folder("other", {task}, options);  // allowed: there are no samples yet
+  const auto run = [](const char* weights) -> Json {
+    return {{"format", 2},
+            {"model", "m"},
+            {"fingerprint", {{"weights", weights}}},
+            {"tasks", Json::object()},
+            {"methods", Json::object()},
+            {"parts", Json::array()},
+            {"sessions", Json::array()}};
+  };
+  claim_folder(run("a"), tasks, options);
+  claim_folder(run("b"), tasks, options);  // allowed: there are no samples yet
   folder.write("samples.jsonl", to_line(sample_of(0, "x")) + "\n");
-  EXPECT_THROW(claim_folder("other", {task}, options), Error) << "without --resume";
+  EXPECT_THROW(claim_folder(run("b"), tasks, options), Error) << "without --resume";
   options.resume = true;
-  EXPECT_NO_THROW(claim_folder("other", {task}, options));
-  EXPECT_THROW(claim_folder("model", {task}, options), Error) << "another model";
-  options.seed = 1;
-  EXPECT_THROW(claim_folder("other", {task}, options), Error) << "another seed";
-  options.seed = 0;
-  TaskData second = task;
-  second.name = "gsm8k";
-  EXPECT_NO_THROW(claim_folder("other", {second}, options)) << "more tasks may be added";
-  task.problems[1].question.text = "changed";
-  EXPECT_THROW(claim_folder("other", {task}, options), Error) << "other problems";
-  task.problems[1].question.text = "";
-  EXPECT_NO_THROW(claim_folder("other", {task, second}, options));
+  EXPECT_NO_THROW(claim_folder(run("b"), tasks, options));
+  EXPECT_THROW(claim_folder(run("a"), tasks, options), Error) << "another model";
+  std::filesystem::remove(folder.path() / "run.json");
+  EXPECT_THROW(claim_folder(run("b"), tasks, options), Error) << "samples of an unknown run";
 }
 
 }  // namespace

@@ -31,7 +31,6 @@ TEST(Summary, SharesMeansAndDisagreements) {
   samples[1].truncated = true;
   samples[1].extracted = "";
   samples[3].correct_strict = false;
-  samples[1].error = "too long";
   const EvalSummary summary = summarise(samples);
   ASSERT_EQ(summary.tasks.size(), 1u);
   EXPECT_TRUE(summary.average.methods.empty());
@@ -41,7 +40,7 @@ TEST(Summary, SharesMeansAndDisagreements) {
   EXPECT_DOUBLE_EQ(a.accuracy.mean, 0.5);
   EXPECT_DOUBLE_EQ(a.truncated, 0.5);
   EXPECT_DOUBLE_EQ(a.unparsed, 0.5);
-  EXPECT_EQ(a.errors, 1);
+  EXPECT_EQ(a.errors, 0);
   EXPECT_DOUBLE_EQ(a.generated_tokens, 200);
   EXPECT_DOUBLE_EQ(summary.tasks[0].methods.at(1).strict.mean, 0.5);
   ASSERT_EQ(summary.disagreements.size(), 1u);
@@ -49,8 +48,89 @@ TEST(Summary, SharesMeansAndDisagreements) {
   ASSERT_EQ(summary.tasks[0].pairs.size(), 1u);
   EXPECT_DOUBLE_EQ(summary.tasks[0].pairs[0].test.difference, 0.5);
   EXPECT_TRUE(summary.tasks[0].pairs[0].test.exact);
-  EXPECT_NE(to_table(summary).find("1 of 2 samples could not be run"), std::string::npos);
   EXPECT_THROW(summarise({}), Error);
+}
+
+// A fault never becomes a number: failed samples are counted and left out of everything else.
+TEST(Summary, FailedSamplesAreNotGraded) {
+  std::vector<Sample> samples;
+  for (int question = 0; question < 4; ++question)
+    for (const char* method : {"a", "b", "c"})
+      samples.push_back(sample_of("t", question, method, 0, true, 100));
+  const auto fail = [&](std::size_t i, const std::string& cause) {
+    samples[i].error = cause;
+    samples[i].correct = samples[i].correct_strict = false;
+    samples[i].generated_tokens = 0;
+  };
+  fail(3, "the prompt has 9001 tokens");  // question 1, method a
+  fail(6, "the prompt has 10234 tokens");
+  fail(9, "the sandbox cannot start");
+  for (std::size_t i = 2; i < samples.size(); i += 3) fail(i, "the sandbox cannot start");
+  const EvalSummary summary = summarise(samples);
+  ASSERT_EQ(summary.tasks[0].methods.size(), 2u) << "nothing of c was graded";
+  const MethodSummary& a = summary.tasks[0].methods[0];
+  EXPECT_EQ(a.questions, 1);
+  EXPECT_EQ(a.samples, 1);
+  EXPECT_EQ(a.errors, 3);
+  EXPECT_DOUBLE_EQ(a.accuracy.mean, 1);
+  EXPECT_DOUBLE_EQ(a.generated_tokens, 100);
+  EXPECT_EQ(summary.tasks[0].pairs.at(0).questions, 1);
+  EXPECT_DOUBLE_EQ(summary.tasks[0].pairs[0].test.difference, 0);
+  ASSERT_EQ(summary.failures.size(), 3u);
+  EXPECT_EQ(summary.failures[0].method, "c");
+  EXPECT_EQ(summary.failures[0].samples, 4);
+  EXPECT_EQ(summary.failures[1].cause, "the prompt has 9001 tokens");
+  EXPECT_EQ(summary.failures[1].samples, 2) << "causes are the same but for their numbers";
+  EXPECT_EQ(summary.failures[1].id, "1");
+  const Json json = to_json(summary);
+  EXPECT_EQ(json["failures"].size(), 3u);
+  EXPECT_EQ(json["failures"][2]["cause"], "the sandbox cannot start");
+  EXPECT_NE(to_table(summary).find("t, a: 2 samples failed and are not graded: the prompt has 9001 "
+                                   "tokens (problem 1)"),
+            std::string::npos)
+      << to_table(summary);
+}
+
+TEST(Summary, ARunOfFailuresAloneHasNoAccuracy) {
+  std::vector<Sample> samples = {sample_of("t", 0, "a", 0, false, 0)};
+  samples[0].error = "no template";
+  const EvalSummary summary = summarise(samples);
+  EXPECT_TRUE(summary.tasks.empty());
+  EXPECT_EQ(summary.failures.size(), 1u);
+  EXPECT_EQ(to_table(summary).find("0.000"), std::string::npos);
+}
+
+// Methods that have different questions, as after failures, are compared on those that both have.
+TEST(Summary, TheAverageComparesWhatBothHave) {
+  std::vector<Sample> samples;
+  for (int question = 0; question < 6; ++question)
+    for (const char* task : {"t", "u"})
+      for (const char* method : {"a", "b"}) {
+        samples.push_back(sample_of(task, question, method, 0, method[0] == 'b', 1));
+        if (task[0] == 'u' && method[0] == 'a' && question > 1) samples.back().error = "failed";
+      }
+  const EvalSummary summary = summarise(samples);
+  EXPECT_EQ(summary.average.pairs.at(0).questions, 8);
+  EXPECT_DOUBLE_EQ(summary.average.pairs[0].test.difference, 1);
+}
+
+TEST(Summary, SecondsAreShownIfTheyWereMeasuredAlone) {
+  std::vector<Sample> samples = {sample_of("t", 0, "a", 0, true, 100),
+                                 sample_of("t", 1, "a", 0, true, 100)};
+  for (Sample& sample : samples) {
+    sample.seconds = 2;
+    sample.alone = true;
+  }
+  const EvalSummary measured = summarise(samples);
+  EXPECT_EQ(measured.tasks[0].methods[0].seconds, 2);
+  EXPECT_EQ(to_json(measured)["tasks"][0]["methods"][0]["seconds"], 2);
+  EXPECT_NE(to_table(measured).find(" s/answer"), std::string::npos);
+  samples[1].alone = false;
+  const EvalSummary shared = summarise(samples);
+  EXPECT_FALSE(shared.tasks[0].methods[0].seconds);
+  EXPECT_FALSE(to_json(shared)["tasks"][0]["methods"][0].contains("seconds"));
+  EXPECT_EQ(to_table(shared).find(" s/answer"), std::string::npos);
+  EXPECT_NE(to_table(shared).find("tokens/answer"), std::string::npos);
 }
 
 TEST(Summary, PassAtKAndBestOfK) {

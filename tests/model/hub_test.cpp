@@ -108,5 +108,48 @@ TEST_F(HubTest, SaysWhatToDo) {
             config.string() + ": is a file; --model takes the folder that holds config.json");
 }
 
+// ORG/NAME for a snapshot of the cache however it is reached, otherwise the folder's name; never
+// nothing and never the hash of a snapshot.
+TEST_F(HubTest, AModelIsCalledByItsNameHoweverItIsReached) {
+  const fs::path cache = home_.path() / "hub", plain = home_.path() / "models/tiny";
+  const fs::path snapshot = cache / "models--Qwen--Qwen2.5-7B/snapshots/4f2a";
+  home_.write("models/tiny/config.json", "{}");
+  home_.write("hub/models--Qwen--Qwen2.5-7B/snapshots/4f2a/text/config.json", "{}");
+  home_.write("hub/models--gpt2/snapshots/77/config.json", "{}");
+  home_.write("hub/models--/snapshots/77/config.json", "{}");
+  EXPECT_EQ(model_name(snapshot), "Qwen/Qwen2.5-7B");
+  EXPECT_EQ(model_name(snapshot / ""), "Qwen/Qwen2.5-7B");
+  EXPECT_EQ(model_name(snapshot / "."), "Qwen/Qwen2.5-7B");
+  EXPECT_EQ(model_name(snapshot / "text/.."), "Qwen/Qwen2.5-7B");
+  EXPECT_EQ(model_name(snapshot / "text"), "Qwen/Qwen2.5-7B/text");
+  EXPECT_EQ(model_name(cache / "models--gpt2/snapshots/77"), "gpt2");
+  EXPECT_EQ(model_name(cache / "models--/snapshots/77"), "77") << "not a hub folder";
+  EXPECT_EQ(model_name(plain), "tiny");
+  EXPECT_EQ(model_name(plain / ""), "tiny");
+  EXPECT_EQ(model_name(plain.string() + "//"), "tiny");
+  EXPECT_EQ(model_name(plain / "."), "tiny");
+  EXPECT_EQ(model_name(plain / "../tiny/./"), "tiny");
+  EXPECT_EQ(model_name("/"), "/");
+
+  fs::create_directory_symlink(snapshot, home_.path() / "link");
+  fs::create_directory_symlink(plain, home_.path() / "mine");
+  fs::create_directories(cache / "models--Org--Linked/snapshots");
+  fs::create_directory_symlink(plain, cache / "models--Org--Linked/snapshots/a1");
+  EXPECT_EQ(model_name(home_.path() / "link"), "Qwen/Qwen2.5-7B");
+  EXPECT_EQ(model_name(home_.path() / "mine"), "mine");
+  EXPECT_EQ(model_name(cache / "models--Org--Linked/snapshots/a1"), "Org/Linked");
+
+  const fs::path before = fs::current_path();
+  fs::current_path(plain);
+  EXPECT_EQ(model_name("."), "tiny");
+  EXPECT_EQ(model_name("./"), "tiny");
+  EXPECT_EQ(model_name(".."), "models");
+  EXPECT_EQ(model_name("../tiny"), "tiny");
+  fs::current_path(snapshot);
+  EXPECT_EQ(model_name("."), "Qwen/Qwen2.5-7B");
+  EXPECT_EQ(model_name("text/.."), "Qwen/Qwen2.5-7B");
+  fs::current_path(before);
+}
+
 }  // namespace
 }  // namespace counterbeam

@@ -1,0 +1,38 @@
+// Which samples a run was asked for, so that gaps show: a part is a set of tasks and methods with a
+// limit, a number of samples and a shard. run.json lists the parts of all sessions and shards.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/json_fwd.h"
+#include "eval/run.h"
+
+namespace counterbeam {
+
+struct RunPart {
+  std::vector<std::string> tasks, methods;
+  int limit = 0;  // 0: all problems
+  int samples = 1;
+  int shard = 0, shards = 1;
+
+  friend bool operator==(const RunPart&, const RunPart&) = default;
+};
+
+RunPart part_of(const std::vector<TaskData>& tasks, const EvalOptions& options);
+
+Json to_json(const RunPart& part);
+// The parts in a run.json. Errors start with `place`.
+std::vector<RunPart> parts_of(const Json& run, const std::string& place);
+
+// Replaces parts that differ in nothing but the shard by the whole if they cover all problems.
+std::vector<RunPart> folded(std::vector<RunPart> parts);
+// The shards ("1/2") that the parts leave open, each once. Parts that differ in more than the shard
+// are looked at separately.
+std::vector<std::string> missing_shards(const std::vector<RunPart>& parts);
+
+// How many of the samples that the run was asked for are absent.
+std::size_t missing_samples(const Json& run, const std::vector<RunPart>& parts,
+                            const std::vector<Sample>& samples);
+
+}  // namespace counterbeam

@@ -1,0 +1,16 @@
+// What is checked before the first search of an evaluation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "eval/jobs.h"
+
+namespace counterbeam {
+
+// Renders every prompt that the jobs will use, each once, and returns the tokens of the longest.
+// Throws an Error that names the task, the problem and the method of a prompt that cannot be
+// rendered. A prompt that is too long for the model is not an error here.
+std::int64_t render_all_prompts(const LoadedModel& model, const std::vector<Job>& jobs);
+
+}  // namespace counterbeam

@@ -1,0 +1,267 @@
+#include "eval/provenance.h"
+
+#include <algorithm>
+#include <ctime>
+
+#include "base/error.h"
+#include "base/sha256.h"
+#include "eval/parts.h"
+
+namespace counterbeam {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kFormat = 2;  // 1 recorded model, seed and tasks only
+
+std::string now_utc() {
+  const std::time_t now = std::time(nullptr);
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+std::string resolved(const std::string& location) {
+  std::error_code error;
+  const fs::path path = fs::canonical(location, error);
+  return error ? location : path.string();
+}
+
+Json to_json(const ModelFingerprint& fingerprint) {
+  return {{"config", fingerprint.config},
+          {"tokenizer", fingerprint.tokenizer},
+          {"chat_template", fingerprint.chat_template},
+          {"weights", fingerprint.weights}};
+}
+
+Json to_json(const TaskData& task) {
+  // The questions of a task are asked in the same way; the first one shows how.
+  const Question& question = task.problems.front().question;
+  return {{"problems", task.problems.size()},
+          {"digest", digest_of(task)},
+          {"grader", to_string(task.judging)},
+          {"extract", to_string(task.extraction)},
+          {"raw", question.raw},
+          {"template_arguments", question.template_arguments},
+          {"system_as_user", question.system_as_user},
+          {"stop", question.stop},
+          {"stop_ids", question.stop_ids},
+          {"file", task.file.string()},
+          {"file_sha256", task.file_sha256}};
+}
+
+Json session_of(const LoadedModel& model, const EvalOptions& options) {
+  Json session = {{"version", options.session.version}};
+  if (!options.session.commit.empty()) session["commit"] = options.session.commit;
+  if (options.deterministic) return session;
+  session["engine"] = model.engine().info().description;
+  session["started"] = now_utc();
+  session["command"] = options.session.command;
+  session["concurrency"] = searches_at_once(options);
+  return session;
+}
+
+// One difference that forbids mixing samples.
+struct Difference {
+  std::string field, was, is, remedy;
+};
+
+std::string shown_value(const Json* value) {
+  if (!value) return "not recorded";
+  std::string text = to_line(*value);
+  if (text.size() > 120) text = text.substr(0, 120) + "...";
+  return text;
+}
+
+const Json* member(const Json& object, const std::string& key) {
+  const auto found = object.is_object() ? object.find(key) : object.end();
+  return object.is_object() && found != object.end() ? &*found : nullptr;
+}
+
+class Comparison {
+ public:
+  // Fields that must be equal in both objects; `path` opens their names.
+  void equal(const Json& former, const Json& now, const std::string& path,
+             std::initializer_list<const char*> keys, const std::string& remedy) {
+    for (const char* key : keys) one(path + key, member(former, key), member(now, key), remedy);
+  }
+
+  // Every member that both objects have must be equal, member by member.
+  void common(const Json& former, const Json& now, const std::string& path,
+              const std::string& remedy) {
+    for (const auto& [key, value] : now.items())
+      one(path + key, member(former, key), &value, remedy);
+    for (const auto& [key, value] : former.items())
+      if (!now.contains(key)) one(path + key, &value, nullptr, remedy);
+  }
+
+  void one(const std::string& field, const Json* was, const Json* is, const std::string& remedy) {
+    if (!was && !is) return;
+    if (was && is && *was == *is) return;
+    differences_.push_back({field, shown_value(was), shown_value(is), remedy});
+  }
+
+  void check(const std::string& refusal) const {
+    if (differences_.empty()) return;
+    std::string list;
+    for (const Difference& difference : differences_)
+      list += fmt::format("\n  {} was {}, and now is {}: {}", difference.field, difference.was,
+                          difference.is, difference.remedy);
+    bad_input("{}{}", refusal, list);
+  }
+
+ private:
+  std::vector<Difference> differences_;
+};
+
+void compare_model(const Json& former, const Json& now, Comparison& comparison) {
+  static const Json kNone = Json::object();
+  const Json* was = member(former, "fingerprint");
+  comparison.equal(was ? *was : kNone, now["fingerprint"], "fingerprint.", {"config"},
+                   "another config.json or generation_config.json; give the same --model");
+  comparison.equal(was ? *was : kNone, now["fingerprint"], "fingerprint.", {"tokenizer"},
+                   "another tokenizer.json or tokenizer_config.json; give the same --model");
+  comparison.equal(was ? *was : kNone, now["fingerprint"], "fingerprint.", {"chat_template"},
+                   "another chat_template.jinja; give the same --model");
+  comparison.equal(was ? *was : kNone, now["fingerprint"], "fingerprint.", {"weights"},
+                   "other weights; give the same --model");
+  comparison.equal(former, now, "", {"dtype"}, "give the same --dtype");
+  comparison.equal(former, now, "", {"device"}, "give the same --device; rounding differs");
+  comparison.equal(former, now, "", {"stop"}, "answers would end elsewhere; give the same options");
+}
+
+// Samples are the same under two limits of the length if neither limit is reached.
+void compare_lengths(const Json& former, const Json& now, Comparison& comparison) {
+  const Json *was = member(former, "longest_sequence"), *is = member(now, "longest_sequence");
+  if (!was || !is || *was == *is) return comparison.one("longest_sequence", was, is, "");
+  const std::int64_t needed = std::max(former.value("needed_sequence", std::int64_t{0}),
+                                       now.value("needed_sequence", std::int64_t{0}));
+  if (std::min(was->get<std::int64_t>(), is->get<std::int64_t>()) < needed)
+    comparison.one("longest_sequence", was, is,
+                   fmt::format("answers may need {} tokens and would be cut elsewhere; give the "
+                               "same --cache-memory",
+                               needed));
+}
+
+void compare_tasks(const Json& former, const Json& now, Comparison& comparison) {
+  for (const auto& [name, task] : now["tasks"].items()) {
+    const Json* was = member(former["tasks"], name);
+    if (!was) continue;
+    const std::string path = "tasks." + name + ".";
+    comparison.equal(*was, task, path, {"grader"}, "give the same --grader");
+    comparison.equal(*was, task, path, {"extract"}, "give the same --extract");
+    comparison.equal(*was, task, path, {"raw", "template_arguments", "system_as_user"},
+                     "give the same --raw, --template-args and --system-as-user");
+    comparison.equal(*was, task, path, {"stop", "stop_ids"}, "give the same --stop and --stop-id");
+    comparison.equal(*was, task, path, {"problems", "digest"},
+                     "the problems or prompts have changed; give the same --data, --system and "
+                     "--prompt");
+  }
+}
+
+void compare_methods(const Json& former, const Json& now, Comparison& comparison) {
+  for (const auto& [name, settings] : now["methods"].items())
+    if (const Json* was = member(former["methods"], name))
+      comparison.common(*was, settings, "methods." + name + ".",
+                        "the same method now means something else; write out the setting, or take "
+                        "the version that wrote the samples");
+}
+
+void add_new(Json& list, const Json& items) {
+  for (const Json& item : items)
+    if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
+}
+
+}  // namespace
+
+std::string digest_of(const TaskData& task) {
+  Sha256 hash;
+  for (const Problem& problem : task.problems) {
+    hash.add_field(problem.id);
+    hash.add_field(problem.question.system);
+    hash.add_field(problem.question.text);
+    hash.add_field(problem.gold);
+    hash.add_field(problem.code.test);
+    hash.add_field(problem.code.entry_point);
+  }
+  return hash.hex().substr(0, 32);
+}
+
+Json describe_run(const LoadedModel& model, const std::vector<TaskData>& tasks,
+                  const EvalOptions& options, std::int64_t longest_prompt) {
+  const EngineInfo& engine = model.engine().info();
+  Json described = Json::object(), methods = Json::object();
+  for (const TaskData& task : tasks) described[task.name] = to_json(task);
+  int max_tokens = 0;
+  for (const MethodString& method : options.methods) {
+    methods[method.text] = to_json(method.settings);
+    max_tokens = std::max(max_tokens, method.settings.max_tokens);
+  }
+  return {{"format", kFormat},
+          {"experiment", options.experiment},
+          {"model", model.name()},
+          {"model_path", resolved(model.source().location())},
+          {"fingerprint", to_json(model.fingerprint())},
+          {"dtype", engine.dtype},
+          {"device", engine.device},
+          {"stop", {{"tokens", engine.eos}}},
+          {"longest_sequence", engine.max_length},
+          {"needed_sequence", longest_prompt + max_tokens},
+          {"seed", options.seed},
+          {"tasks", std::move(described)},
+          {"methods", std::move(methods)},
+          {"parts", Json::array({to_json(part_of(tasks, options))})},
+          {"sessions", Json::array({session_of(model, options)})}};
+}
+
+Json joined_runs(const Json& former, const Json& now, const std::string& refusal) {
+  Comparison comparison;
+  compare_model(former, now, comparison);
+  comparison.equal(former, now, "", {"seed"}, "give the same --seed");
+  compare_lengths(former, now, comparison);
+  compare_tasks(former, now, comparison);
+  compare_methods(former, now, comparison);
+  const std::string experiment = former.value("experiment", ""), own = now.value("experiment", "");
+  if (!experiment.empty() && !own.empty())
+    comparison.equal(former, now, "", {"experiment"}, "give every experiment a folder of its own");
+  comparison.check(refusal);
+
+  Json result = former;
+  if (experiment.empty()) result["experiment"] = own;
+  result["needed_sequence"] = std::max(former.value("needed_sequence", std::int64_t{0}),
+                                       now.value("needed_sequence", std::int64_t{0}));
+  for (const char* group : {"tasks", "methods"})
+    for (const auto& [name, value] : now[group].items())
+      if (!result[group].contains(name)) result[group][name] = value;
+  for (const char* list : {"parts", "sessions"}) add_new(result[list], now[list]);
+  return result;
+}
+
+Json read_run(const fs::path& folder) {
+  const fs::path path = folder / "run.json";
+  if (!fs::exists(path))
+    bad_input(
+        "{}: is missing, so nothing shows which run the samples are of; name another --out, or "
+        "bring the file back",
+        path.string());
+  Json run = read_json_file(path);
+  const auto is = [&](const char* key, bool (Json::*type)() const noexcept) {
+    return run.is_object() && run.contains(key) && (run[key].*type)();
+  };
+  if (is("model", &Json::is_string) && !run.contains("format"))
+    bad_input(
+        "{}: was written by a version that did not record what answers depend on (fingerprint, "
+        "dtype, settings); its samples stay readable, but to go on name another --out",
+        path.string());
+  if (!is("format", &Json::is_number_integer) || run["format"] != kFormat ||
+      !is("model", &Json::is_string) || !is("fingerprint", &Json::is_object) ||
+      !is("tasks", &Json::is_object) || !is("methods", &Json::is_object) ||
+      !is("parts", &Json::is_array) || !is("sessions", &Json::is_array))
+    bad_input("{}: is not the run.json of an evaluation of format {}; name another --out",
+              path.string(), kFormat);
+  return run;
+}
+
+}  // namespace counterbeam

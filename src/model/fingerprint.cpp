@@ -1,0 +1,62 @@
+#include "model/fingerprint.h"
+
+#include <fmt/format.h>
+
+#include <initializer_list>
+
+#include "base/file.h"
+#include "base/sha256.h"
+#include "tensor/checkpoint.h"
+#include "tensor/dtype.h"
+
+namespace counterbeam {
+namespace {
+
+constexpr std::size_t kSamples = 8, kSampleBytes = 4096;
+
+std::string shortened(Sha256 hash) {
+  return hash.hex().substr(0, 32);
+}
+
+std::string hash_files(const std::filesystem::path& folder,
+                       std::initializer_list<const char*> names) {
+  Sha256 hash;
+  for (const char* name : names) {
+    std::error_code error;
+    if (!std::filesystem::exists(folder / name, error)) continue;
+    hash.add_field(name);
+    hash.add_field(read_file(folder / name));
+  }
+  return shortened(hash);
+}
+
+// Samples are spread evenly, with the first and the last bytes among them.
+void add_samples(Sha256& hash, std::span<const std::byte> data) {
+  if (data.size() <= kSamples * kSampleBytes) return hash.add(data);
+  const std::size_t apart = (data.size() - kSampleBytes) / (kSamples - 1);
+  for (std::size_t i = 0; i + 1 < kSamples; ++i) hash.add(data.subspan(apart * i, kSampleBytes));
+  hash.add(data.last(kSampleBytes));
+}
+
+std::string hash_weights(const std::filesystem::path& folder) {
+  const Checkpoint checkpoint = Checkpoint::open(folder);
+  Sha256 hash;
+  for (const CheckpointTensor& tensor : checkpoint.tensors()) {
+    const TensorView& view = tensor.view;
+    hash.add_field(tensor.name);
+    hash.add_field(fmt::format("{} {}", name_of(view.dtype), view.shape.to_string()));
+    add_samples(hash, {view.data, view.bytes()});
+  }
+  return shortened(hash);
+}
+
+}  // namespace
+
+ModelFingerprint fingerprint_of(const std::filesystem::path& folder) {
+  return {.config = hash_files(folder, {"config.json", "generation_config.json"}),
+          .tokenizer = hash_files(folder, {"tokenizer.json", "tokenizer_config.json"}),
+          .chat_template = hash_files(folder, {"chat_template.jinja"}),
+          .weights = hash_weights(folder)};
+}
+
+}  // namespace counterbeam
