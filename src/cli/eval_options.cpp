@@ -26,7 +26,11 @@ void parse_shard(const std::string& text, EvalOptions& options) {
 }  // namespace
 
 Option EvalCommand::task_option() {
-  Option option = {.name = "--task", .value = texts(tasks, "TASK,..."), .help = "Tasks to run"};
+  Option option = {.name = "--task",
+                   .value = texts(tasks, "TASK,..."),
+                   .help =
+                       "Tasks to run; also data files of yours with --grader, such as "
+                       "my.jsonl, or a task file .json that names several"};
   for (const std::string_view name : task_names()) option.value.choices.emplace_back(name);
   return option;
 }
@@ -43,6 +47,10 @@ void EvalCommand::add_to(Command& command) {
       {.name = "--data",
        .value = text(data, "FILE"),
        .help = "The task's file, or a folder that holds it (the tiny tasks ship)"},
+      {.name = "--grader",
+       .value = text(grader, "GRADER"),
+       .help = "How the answers of your own data file are graded: math (by value), choice (by "
+               "letter), code (by its test), exact (same text), regex (a pattern matches)"},
       contexts.files_option(),
       {.name = "--limit",
        .value = whole(run.limit, 1, 1 << 30),
@@ -63,7 +71,7 @@ void EvalCommand::add_to(Command& command) {
       {.name = "--prompt",
        .value = text(user),
        .help = "User message in place of the task's; {problem}, {prompt}, {question} and {choices} "
-               "are filled in"},
+               "are filled in, for your own files every field"},
       {.name = "--extract",
        .value = one_of(extract, {"strict", "lenient"}),
        .help = "Whether an answer is looked for in a <think> block that is never closed: strict "
@@ -86,19 +94,17 @@ void EvalCommand::add_to(Command& command) {
 }
 
 std::vector<TaskData> EvalCommand::load_tasks(std::uint64_t seed) const {
-  if (tasks.size() > 1 && !data.empty() && !std::filesystem::is_directory(data))
-    bad_input("--data: {} is one file, but there are {} tasks; name a folder that holds theirs",
-              data, tasks.size());
-  std::vector<TaskData> loaded;
-  for (const std::string& name : tasks) {
-    TaskData task = load_task(name, data, seed, {prompt.system, user});
+  std::vector<TaskData> loaded =
+      counterbeam::load_tasks(tasks, {.data = data,
+                                      .grader = grader,
+                                      .seed = seed,
+                                      .prompts = {prompt.system, user},
+                                      .extraction = extraction_named(extract)});
+  for (TaskData& task : loaded)
     for (Problem& problem : task.problems) {
       prompt.apply_to(problem.question);
       stop.apply_to(problem.question);
     }
-    task.extraction = extraction_named(extract);
-    loaded.push_back(std::move(task));
-  }
   return loaded;
 }
 

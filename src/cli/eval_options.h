@@ -9,6 +9,7 @@
 #include "cli/globals.h"
 #include "cli/question_options.h"
 #include "cli/shared_settings.h"
+#include "eval/own_tasks.h"
 #include "eval/report.h"
 #include "eval/run.h"
 
@@ -19,6 +20,7 @@ struct EvalCommand {
   std::vector<std::string> methods;  // lists and @FILEs as the user gave them
   ContextsOption contexts;
   std::string data;
+  std::string grader;  // of data files that --task names
   PromptOptions prompt;
   std::string user;  // message in place of the task's
   StopOptions stop;

@@ -17,6 +17,8 @@
 #include "cli/commands.h"
 #include "cli/line_filter.h"
 #include "eval/code_judge.h"
+#include "eval/grade_regex.h"
+#include "eval/own_tasks.h"
 #include "grade/extract.h"
 
 namespace counterbeam::cli {
@@ -24,6 +26,7 @@ namespace {
 
 struct GradeOptions {
   std::string task;
+  std::string extract = "strict";
   std::optional<std::string> gold, pred;
   bool jsonl = false;
 };
@@ -45,17 +48,23 @@ Json extracted(const std::string& text) {
 
 class Grader {
  public:
-  explicit Grader(const std::string& task) : task_(task) {}
+  explicit Grader(const GradeOptions& options)
+      : task_(grader_named(options.task)), extraction_(extraction_named(options.extract)) {}
 
   Json grade(const Json& row, const std::string& line) {
     if (!row.is_object())
       bad_input("{}: expected an object, found {}", line, printable(to_line(row)));
-    if (task_ == "code") return code(row, line);
-    return pair(field(row, line, "gold", false), field(row, line, "pred", true));
+    if (task_ == Judging::Code) return code(row, line);
+    const std::string gold = field(row, line, "gold", false);
+    if (task_ == Judging::Regex) check_pattern(gold, fmt::format("{}: field \"gold\"", line));
+    return pair(gold, field(row, line, "pred", true));
   }
 
   Json pair(const std::string& gold, const std::string& pred) const {
-    const Verdict verdict = task_ == "choice" ? grade_choice(gold, pred) : grade_math(gold, pred);
+    const Verdict verdict = task_ == Judging::Choice  ? grade_choice(gold, pred, extraction_)
+                            : task_ == Judging::Exact ? grade_exact(gold, pred, extraction_)
+                            : task_ == Judging::Regex ? grade_regex(gold, pred, extraction_)
+                                                      : grade_math(gold, pred, extraction_);
     return {{"equal", verdict.equal},
             {"extracted", extracted(verdict.extracted)},
             {"strict", verdict.strict}};
@@ -65,8 +74,8 @@ class Grader {
   Json code(const Json& row, const std::string& line) {
     const CodeProblem problem{field(row, line, "prompt", true), field(row, line, "test", true),
                               field(row, line, "entry_point", true)};
-    const std::string program =
-        extract_code(field(row, line, "pred", true), problem.prompt, problem.entry_point);
+    const std::string program = extract_code(field(row, line, "pred", true), problem.prompt,
+                                             problem.entry_point, extraction_);
     if (problem.test.empty() || problem.entry_point.empty())
       return {{"equal", nullptr}, {"extracted", extracted(program)}, {"state", nullptr}};
     std::call_once(judge_made_, [this] { judge_.emplace(); });
@@ -86,7 +95,8 @@ class Grader {
     }
   }
 
-  std::string task_;
+  Judging task_;
+  Extraction extraction_;
   std::once_flag judge_made_;
   std::optional<CodeJudge> judge_;  // made when the first program comes
 };
@@ -95,7 +105,7 @@ void run_grade(const GradeOptions& options, const Globals& globals) {
   const bool given = options.gold && options.pred;
   if (options.jsonl == given || (!given && options.gold))
     bad_input("grade: give a reference and an answer, or --jsonl, one of the two");
-  Grader grader(options.task);
+  Grader grader(options);
   // A program waits more than it computes; the other tasks are done before a thread would start.
   const int cores = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   const int threads = globals.threads > 0 ? globals.threads : cores;
@@ -128,9 +138,14 @@ Command grade_command(const Globals& globals) {
       .arguments = {{.name = "GOLD", .value = text(options->gold), .help = "The reference answer"},
                     {.name = "PRED", .value = text(options->pred), .help = "The answer to judge"}},
       .options = {{.name = "--task",
-                   .value = one_of(options->task, {"math", "choice", "code"}),
-                   .help = "What the answers are",
+                   .value = one_of(options->task, {"math", "choice", "code", "exact", "regex"}),
+                   .help = "What the answers are; exact: the same text, regex: the reference is a "
+                           "pattern that must match",
                    .required = true},
+                  {.name = "--extract",
+                   .value = one_of(options->extract, {"strict", "lenient"}),
+                   .help = "Whether an answer is looked for in a <think> block that is never "
+                           "closed: strict does not, lenient does"},
                   {.name = "--jsonl",
                    .value = flag(options->jsonl),
                    .help =

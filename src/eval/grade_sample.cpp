@@ -1,10 +1,30 @@
 // Grades an answer by the rules of its task.
 #include "base/error.h"
+#include "eval/grade_regex.h"
 #include "eval/run.h"
 #include "grade/extract.h"
 #include "grade/grade.h"
 
 namespace counterbeam {
+namespace {
+
+Verdict verdict_of(const TaskData& task, const Problem& problem, const std::string& answer) {
+  switch (task.judging) {
+    case Judging::Math:
+      return grade_math(problem.gold, answer, task.extraction);
+    case Judging::Choice:
+      return grade_choice(problem.gold, answer, task.extraction);
+    case Judging::Exact:
+      return grade_exact(problem.gold, answer, task.extraction);
+    case Judging::Regex:
+      return grade_regex(problem.gold, answer, task.extraction);
+    case Judging::Code:
+      break;  // by a judge
+  }
+  CB_CHECK(false);
+}
+
+}  // namespace
 
 void grade_sample(const TaskData& task, const Problem& problem, const CodeJudge* judge,
                   Sample& sample) {
@@ -17,8 +37,7 @@ void grade_sample(const TaskData& task, const Problem& problem, const CodeJudge*
     sample.correct = sample.correct_strict = verdict.state == CodeState::Pass;
     return;
   }
-  const auto grade = task.judging == Judging::Math ? grade_math : grade_choice;
-  const Verdict verdict = grade(problem.gold, sample.answer, task.extraction);
+  const Verdict verdict = verdict_of(task, problem, sample.answer);
   sample.extracted = verdict.extracted;
   sample.correct = verdict.equal;
   sample.correct_strict = verdict.strict;

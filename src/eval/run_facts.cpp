@@ -43,8 +43,7 @@ RunFacts read_run_facts(const std::filesystem::path& folder) {
   facts.seed = field_text(run, "seed");
   facts.version = versions_of(run);
   const Json methods = object_field(run, "methods"), tasks = object_field(run, "tasks");
-  for (const auto& [name, settings] : methods.items())
-    facts.settings[name] = to_line(settings);
+  for (const auto& [name, settings] : methods.items()) facts.settings[name] = to_line(settings);
   for (const auto& [name, task] : tasks.items())
     facts.tasks[name] = {field_text(task, "problems"), field_text(task, "digest"),
                          field_text(task, "extract")};

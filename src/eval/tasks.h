@@ -16,13 +16,13 @@
 
 namespace counterbeam {
 
-enum class Judging { Math, Choice, Code };
-std::string_view to_string(Judging judging);  // "math", "choice", "code"
+enum class Judging { Math, Choice, Code, Exact, Regex };
+std::string_view to_string(Judging judging);  // the name of the grader: "math", "choice", ...
 
 struct Problem {
   std::string id;                // unique within the task
   Question question;             // the task's prompts with their fields filled in
-  std::string gold;              // math: the answer; choice: the letter
+  std::string gold;              // math, exact: the answer; choice: the letter; regex: the pattern
   CodeProblem code;              // code
   std::vector<int> permutation;  // choice: which of the file's choices is shown as A, B, C, D
 };
@@ -39,7 +39,8 @@ struct TaskData {
 
 // Overrides of the prompts. Without a system message here the published one is used; an empty one
 // means none at all. An empty user message is the published one. The fields that the task has of
-// {problem}, {prompt}, {question} and {choices} are filled in.
+// {problem}, {prompt}, {question} and {choices} are filled in, and for tasks of users every field
+// of a row.
 struct TaskPrompts {
   std::optional<std::string> system{};
   std::string user{};

@@ -10,14 +10,20 @@ std::optional<std::string> vote(const TaskData& task, const Problem& problem,
                                 std::string_view text) {
   switch (task.judging) {
     case Judging::Math:
-      return math_vote(text);
+      return math_vote(text, task.extraction);
     case Judging::Choice: {
-      const auto letter = extract_choice(text);
+      const auto letter = extract_choice(text, task.extraction);
       return letter ? std::optional(std::string(1, *letter)) : std::nullopt;
     }
     case Judging::Code: {
-      std::string code = extract_code(text, problem.code.prompt, problem.code.entry_point);
+      std::string code =
+          extract_code(text, problem.code.prompt, problem.code.entry_point, task.extraction);
       return code.empty() ? std::nullopt : std::optional(std::move(code));
+    }
+    case Judging::Exact:
+    case Judging::Regex: {
+      std::string answer = extract_text(text, task.extraction);
+      return answer.empty() ? std::nullopt : std::optional(std::move(answer));
     }
   }
   CB_CHECK(false);

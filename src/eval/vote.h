@@ -9,7 +9,7 @@
 
 namespace counterbeam {
 
-// The mathematical answer, the letter or the program; empty if no answer is found.
+// The mathematical answer, the letter, the program or the text; empty if no answer is found.
 std::optional<std::string> vote(const TaskData& task, const Problem& problem,
                                 std::string_view text);
 

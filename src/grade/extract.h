@@ -48,6 +48,10 @@ std::string_view without_thinking(std::string_view text,
 std::optional<char> extract_choice(std::string_view text,
                                    Extraction extraction = Extraction::Strict);
 
+// The answer as a text, for tasks whose answers are neither mathematics nor letters: what the last
+// <answer> tag or else the last \boxed holds, otherwise the whole text after its thinking; trimmed.
+std::string extract_text(std::string_view text, Extraction extraction = Extraction::Strict);
+
 // Extracts a Python module from an answer: the fenced code, or the longest run of lines that can be
 // Python, reduced to imports and the definitions that `entry_point` uses (all definitions if it is
 // empty). A function body without its head is appended to `prompt`. Empty if there is no code.

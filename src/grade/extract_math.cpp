@@ -190,6 +190,14 @@ MathAnswer extract_math(std::string_view text, Extraction extraction) {
   return extract(text, false, extraction);
 }
 
+std::string extract_text(std::string_view whole, Extraction extraction) {
+  const std::string_view text = trim(without_thinking(whole, extraction));
+  if (const auto tag = last_tag(text)) return std::string(trim(*tag));
+  const std::vector<Box> boxes = find_boxes(text, "\\boxed", false);
+  if (!boxes.empty() && boxes.back().closed) return std::string(trim(boxes.back().content));
+  return std::string(text);
+}
+
 MathAnswer extract_gold(std::string_view text) {
   return extract(text, true, Extraction::Strict);
 }

@@ -1,5 +1,6 @@
 #include "grade/grade.h"
 
+#include "base/trim.h"
 #include "grade/compare.h"
 #include "grade/extract.h"
 #include "grade/strict.h"
@@ -21,6 +22,13 @@ Verdict grade_choice(std::string_view gold, std::string_view pred, Extraction ex
   Verdict verdict;
   if (answer) verdict.extracted = *answer;
   verdict.equal = verdict.strict = reference && answer && *reference == *answer;
+  return verdict;
+}
+
+Verdict grade_exact(std::string_view gold, std::string_view pred, Extraction extraction) {
+  Verdict verdict;
+  verdict.extracted = extract_text(pred, extraction);
+  verdict.equal = verdict.strict = !verdict.extracted.empty() && trim(gold) == verdict.extracted;
   return verdict;
 }
 

@@ -24,4 +24,8 @@ Verdict grade_math(std::string_view gold, std::string_view pred,
 Verdict grade_choice(std::string_view gold, std::string_view pred,
                      Extraction extraction = Extraction::Strict);
 
+// The text of the answer (extract_text) is the reference, white space around both aside.
+Verdict grade_exact(std::string_view gold, std::string_view pred,
+                    Extraction extraction = Extraction::Strict);
+
 }  // namespace counterbeam

@@ -5,8 +5,8 @@
 
 namespace counterbeam {
 
-std::optional<std::string> math_vote(std::string_view text) {
-  MathAnswer answer = extract_math(text);
+std::optional<std::string> math_vote(std::string_view text, Extraction extraction) {
+  MathAnswer answer = extract_math(text, extraction);
   if (answer.source == AnswerSource::None) return std::nullopt;
   return std::move(answer.text);
 }

@@ -175,7 +175,8 @@ TEST(Eval, MoreWorkIsAddedToAFinishedRun) {
   ASSERT_EQ(more.code, 0) << more.err;
   EXPECT_EQ(read_samples(out / "samples.jsonl").size(), 8u);
   EXPECT_TRUE(samples_of(out).starts_with(first));
-  const Json summary = parse_json(more.out, "output");
+  Json summary = parse_json(more.out, "output");
+  EXPECT_EQ(summary.erase("published"), 1u);  // what --json adds
   EXPECT_EQ(summary["tasks"][0]["methods"][0]["pass_at"].size(), 2u);
   EXPECT_EQ(summary["tasks"][0]["methods"][0]["samples"], 4);
   EXPECT_EQ(summary, read_json_file(out / "summary.json"));
@@ -234,11 +235,11 @@ TEST(Eval, ResumingRefusesAnotherModelAndSaysWhatDiffers) {
   copy("tiny-hybrid", folder.path() / "b/model");
   const auto eval = [&](const std::string& more) {
     return run_counterbeam(fmt::format(
-        "eval --device cpu --task tiny-math --limit 1 --methods sample:max-tokens=4 --out '{}' {}",
+        "eval --device cpu --task tiny-math --methods sample:max-tokens=4 --out '{}' {}",
         (folder.path() / "out").string(), more));
   };
   const std::string own = "--model '" + (folder.path() / "a/model").string() + "' ";
-  ASSERT_EQ(eval(own).code, 0);
+  ASSERT_EQ(eval(own + "--limit 1").code, 0);
   const std::vector<std::pair<std::string, std::string>> refused = {
       {"--model '" + (folder.path() / "b/model").string() + "'", "fingerprint.weights was "},
       {own + "--dtype " +
@@ -248,7 +249,7 @@ TEST(Eval, ResumingRefusesAnotherModelAndSaysWhatDiffers) {
       {own + "--extract lenient",
        "tasks.tiny-math.extract was \"strict\", and now is \"lenient\""}};
   for (const auto& [options, part] : refused) {
-    const CommandResult run = eval(options + " --resume");
+    const CommandResult run = eval(options + " --resume --limit 1");
     EXPECT_EQ(run.code, 2) << options;
     EXPECT_NE(run.err.find(part), std::string::npos) << run.err;
   }
@@ -351,6 +352,53 @@ TEST(Eval, APromptThatCannotBeRenderedEndsTheRun) {
   EXPECT_NE(run.err.find("the prompt cannot be rendered"), std::string::npos) << run.err;
   EXPECT_NE(run.err.find("no system messages"), std::string::npos) << run.err;
   EXPECT_FALSE(fs::exists(out / "samples.jsonl"));
+}
+
+// A data file of one's own with every grader, through a task file, from the row to the table.
+TEST(Eval, OwnTasksAreRunAndGraded) {
+  const TemporaryFolder folder;
+  folder.write("sums.jsonl", R"({"question": "What is 1 + 1?", "answer": 2})");
+  folder.write("words.csv", "id,question,answer,unit\na,What is 1 + 1?,2,cm\n");
+  folder.write("anything.jsonl", R"({"question": "What is 1 + 1?", "answer": "."})");
+  const fs::path tasks = folder.write("tasks.json", R"({"tasks": [
+      {"file": "sums.jsonl", "grader": "math"},
+      {"file": "words.csv", "grader": "exact", "prompt": "{question} In {unit}."},
+      {"file": "anything.jsonl", "grader": "regex"}]})");
+  const auto eval = [&](const std::string& what, const std::string& out) {
+    return run_counterbeam(
+        fmt::format("eval --device cpu --methods sample:max-tokens=16 {} --out '{}'", what,
+                    (folder.path() / out).string()));
+  };
+  const CommandResult run = eval("--task '" + tasks.string() + "' --extract lenient", "several");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json summary = read_json_file(folder.path() / "several/summary.json");
+  ASSERT_EQ(summary["tasks"].size(), 3u);
+  EXPECT_EQ(summary["tasks"][2]["task"], "anything");
+  EXPECT_EQ(summary["tasks"][2]["methods"][0]["accuracy"]["mean"], 1.0);
+  const Json record = read_json_file(folder.path() / "several/run.json");
+  EXPECT_EQ(record["tasks"]["words"]["grader"], "exact");
+  EXPECT_NE(read_file(folder.path() / "several/problems.jsonl").find("In cm."), std::string::npos);
+  const std::string own = "--task '" + (folder.path() / "sums.jsonl").string() + "' ";
+  EXPECT_EQ(eval(own + "--grader math", "one").code, 0);
+  const CommandResult no_grader = eval(own, "none");
+  EXPECT_EQ(no_grader.code, 2);
+  EXPECT_NE(no_grader.err.find("needs --grader"), std::string::npos) << no_grader.err;
+}
+
+TEST(Grade, ExactRegexAndExtract) {
+  const auto grade = [](const std::string& arguments) {
+    const CommandResult run = run_counterbeam("grade --json " + arguments);
+    EXPECT_TRUE(run.code == 0 || run.code == 2) << run.err;
+    return run.code == 0 ? parse_json(run.out, "output") : Json(run.err);
+  };
+  EXPECT_EQ(grade("--task exact Paris ' Paris '")["equal"], true);
+  EXPECT_EQ(grade("--task exact Paris paris")["equal"], false);
+  EXPECT_EQ(grade("--task regex '[Pp]aris' 'It is Paris.'")["extracted"], "Paris");
+  EXPECT_NE(grade("--task regex '(' x").get<std::string>().find("cannot be read"),
+            std::string::npos);
+  EXPECT_EQ(grade("--task math 2 '<think> so \\boxed{2}'")["equal"], false);
+  EXPECT_EQ(grade("--task math 2 '<think> so \\boxed{2}' --extract lenient")["equal"], true);
+  EXPECT_EQ(grade("--task choice B '<think> so \\boxed{B}' --extract lenient")["equal"], true);
 }
 
 // One search at a time: seconds are measured, and no method profits from prompts that another left
