@@ -85,9 +85,7 @@ AnsweredQuestion search_live(const LoadedModel& model, const Question& question,
   asking.seed = seed;
   asking.cancellation = &cancelled_by_ctrl_c();
   asking.keep_partial = true;
-  asking.on_block = [&](const BlockReport& report) {
-    live.update(report, report.agreed_text, report.best_text);
-  };
+  asking.on_block = [&](const BlockReport& report) { live.update(report); };
   try {
     return answer_question(model, question, settings, asking);
   } catch (const Cancelled&) {

@@ -117,16 +117,16 @@ void LiveAnswer::draw() {
     const double all = last_block_ / report_.block * report_.blocks;
     status.seconds_left = std::max(0.0, all - status.seconds);
   }
-  status.text = best_.substr(std::min(printed_, best_.size()));
+  const std::string& best = report_.best_text;
+  status.text = best.substr(std::min(printed_, best.size()));
   write_message(fmt::format("\r{}\033[K", live_line(status, terminal_of(stderr).width)));
 }
 
-void LiveAnswer::update(const BlockReport& report, const std::string& agreed,
-                        const std::string& best) {
+void LiveAnswer::update(const BlockReport& report) {
   if (!status_) return;
   const std::lock_guard lock(mutex_);
   report_ = report;
-  best_ = best;
+  const std::string& agreed = report.agreed_text;
   last_block_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   const auto line_end = agreed.rfind('\n');
   if (stream_ && line_end != agreed.npos && line_end + 1 > printed_) {

@@ -25,8 +25,8 @@ class LiveAnswer {
   LiveAnswer(const LiveAnswer&) = delete;
   LiveAnswer& operator=(const LiveAnswer&) = delete;
 
-  // `agreed` and `best` are the texts of report.agreed and report.best_tokens.
-  void update(const BlockReport& report, const std::string& agreed, const std::string& best);
+  // REQUIRES a report with texts.
+  void update(const BlockReport& report);
   // Takes the status line away and prints what of the answer has not been printed yet.
   void finish(std::string_view answer);
 
@@ -43,7 +43,6 @@ class LiveAnswer {
   std::condition_variable stopped_;
   bool stopping_ = false;
   BlockReport report_;
-  std::string best_;
   std::size_t printed_ = 0;  // bytes of the answer
   double last_block_ = 0;    // seconds from the start to the end of the last block
   std::thread thread_;

@@ -21,7 +21,8 @@ using testing::run_command;
 using testing::run_counterbeam;
 using testing::TemporaryFolder;
 
-const std::string kAsk = "ask 'Compute 12 + 3 * 7.' --json --device cpu --method sample ";
+const std::string kAsk = "ask 'Compute 12 + 3 * 7.' --json --device cpu ";
+const std::string kSample = "--method sample ";
 
 Json asked(const std::string& options) {
   const CommandResult result = run_counterbeam(kAsk + options);
@@ -135,18 +136,47 @@ TEST(QuestionOptions, EvalPassesArgumentsToTheTemplate) {
   }
 }
 
+// A base checkpoint: its files name <|endoftext|>, its template ends turns with <|im_end|>.
+TEST(QuestionOptions, AnswersEndWithTheTurnUnlessToldOtherwise) {
+  const OtherTemplate model(kPlain);
+  const auto replace = [&](const std::string& file, const std::string& content) {
+    fs::remove(model.folder.path() / file);
+    model.folder.write(file, content);
+  };
+  Json config = parse_json(read_file(model.folder.path() / "config.json"), "config");
+  config["eos_token_id"] = 1021;
+  replace("config.json", config.dump());
+  replace("generation_config.json", R"({"eos_token_id": 1021})");
+  replace("tokenizer_config.json", R"({"eos_token": "<|endoftext|>"})");
+
+  const std::string method = "--method greedy:max-tokens=200 --system 'Be brief.'" + model.option();
+  const Json turn = asked(method);
+  EXPECT_EQ(turn["finished"], true);
+  EXPECT_EQ(turn["tokens"].back(), 1023);
+  const Json on = asked(method + "--stop-at eos");
+  EXPECT_GT(on["tokens"].size(), turn["tokens"].size());
+  EXPECT_EQ(on["tokens"][turn["tokens"].size() - 1], 1023);
+
+  const std::string score = "score --json --question Why? --answer So. --end" + model.option();
+  const auto ends_with = [&](const std::string& options) {
+    return parse_json(run_counterbeam(score + options).out, "out")["tokens"].back()["id"];
+  };
+  EXPECT_EQ(ends_with(""), 1023);
+  EXPECT_EQ(ends_with("--stop-at eos"), 1021);
+}
+
 // Answers of the shipped model open with <think> and end with </answer>.
 TEST(QuestionOptions, AnswersEndBeforeAStopText) {
-  const Json whole = asked("");
+  const Json whole = asked(kSample);
   const std::string text = whole["answer"];
   const std::size_t thought = text.find("</think>");
   ASSERT_NE(thought, std::string::npos) << text;
-  const Json stopped = asked("--stop nowhere --stop '</think>'");
+  const Json stopped = asked(kSample + "--stop nowhere --stop '</think>'");
   EXPECT_EQ(stopped["answer"], text.substr(0, thought));
   EXPECT_EQ(stopped["finished"], true);
   EXPECT_LT(stopped["tokens"].size(), whole["tokens"].size());
   const Json last = whole["tokens"][5];
-  const Json by_id = asked("--stop-id " + std::to_string(last.get<int>()));
+  const Json by_id = asked(kSample + "--stop-id " + std::to_string(last.get<int>()));
   EXPECT_LE(by_id["tokens"].size(), 6u);
   EXPECT_EQ(by_id["tokens"].back(), last);
   EXPECT_EQ(by_id["finished"], true);
