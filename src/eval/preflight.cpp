@@ -40,9 +40,9 @@ std::size_t longest_of(const LoadedModel& model, const Job& job) {
     const Prompts prompts = model.prompts(job.problem->question, job.method->settings);
     return std::max({prompts.base.size(), prompts.positive.size(), prompts.negative.size()});
   } catch (const Error& error) {
-    throw_error(error.kind(),
-                fmt::format("{}, problem {}, {}: the prompt cannot be rendered: {}", job.task->name,
-                            job.problem->id, job.method->text, error.what()));
+    if (error.kind() == ErrorKind::Cancelled) throw;
+    failed("{}, problem {}, {}: the prompt cannot be rendered: {}", job.task->name, job.problem->id,
+           job.method->text, error.what());
   }
 }
 

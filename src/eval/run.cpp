@@ -115,10 +115,10 @@ std::vector<Sample> run_or_record(const LoadedModel& model, const JobGroup& grou
     if (error.kind() == ErrorKind::Cancelled) throw;
     const Job& job = group.front();
     if (group.size() == 1 && job.first && !options.allow_failures)
-      throw_error(error.kind(),
-                  fmt::format("{}, problem {}, {}: {}; the first problem of a task "
-                              "must not fail, unless --allow-failures is given",
-                              job.task->name, job.problem->id, job.method->text, error.what()));
+      failed(
+          "{}, problem {}, {}: {}; the first problem of a task must not fail, unless "
+          "--allow-failures is given",
+          job.task->name, job.problem->id, job.method->text, error.what());
     if (group.size() == 1) {
       Sample sample = blank_sample(job);
       sample.error = error.what();
