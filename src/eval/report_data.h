@@ -21,8 +21,9 @@ struct ReportData {
   // holds error, state and trace where there are any.
   std::vector<std::string> methods;
   std::string questions;
-  // Per piece: [[answer]] by question and sample. A number n stands for the text of sample n of the
-  // same question.
+  // Per piece: [[answer]] by question and sample. An answer is a text, or a number n that stands
+  // for the text of sample n of the same question, or [text or number, lengths, rewards]: per token
+  // its UTF-16 code units in the text, and its reward in hundredths (null: not a token).
   std::vector<std::string> pieces;
 };
 

@@ -1,6 +1,8 @@
 #include "eval/run.h"
 
+#include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -46,6 +48,19 @@ Sample blank_sample(const Job& job) {
   return sample;
 }
 
+// What the contexts say about every token, for the report.
+void add_rewards(const Stops& stops, const Candidate& answer, Sample& sample) {
+  const TokenLogprobs& logprobs = answer.logprobs;
+  if (logprobs.positive.empty()) return;
+  for (const std::size_t bytes : stops.token_bytes(answer.tokens)) {
+    const std::size_t i = sample.token_bytes.size();
+    const double reward =
+        std::clamp(100.0 * (logprobs.positive[i] - logprobs.negative[i]), -1e6, 1e6);
+    sample.token_bytes.push_back(static_cast<int>(bytes));
+    sample.token_rewards.push_back(static_cast<int>(std::lround(reward)));
+  }
+}
+
 Sample record(const LoadedModel& model, const Job& job, const AnsweredQuestion& answered,
               const CodeJudge* judge, const EvalOptions& options) {
   const SearchResult& result = answered.result;
@@ -67,6 +82,7 @@ Sample record(const LoadedModel& model, const Job& job, const AnsweredQuestion& 
     sample.cached_tokens = 0;
     sample.seconds = 0;
   }
+  add_rewards(stops_of(model, job.problem->question), answer, sample);
   if (options.traces && !result.trace.blocks.empty()) {
     sample.trace = trace_name(job);
     write_file(options.out / sample.trace,

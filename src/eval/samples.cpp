@@ -13,6 +13,33 @@
 #include "base/json_fields.h"
 
 namespace counterbeam {
+namespace {
+
+std::vector<int> integers(const JsonFields& fields, const char* key, const std::string& place) {
+  std::vector<int> values;
+  if (const Json* list = fields.array(key))
+    for (const Json& value : *list) {
+      if (!value.is_number_integer()) bad_input("{}: \"{}\" must hold integers", place, key);
+      values.push_back(value.get<int>());
+    }
+  return values;
+}
+
+void check_tokens(const Sample& sample, const std::string& place) {
+  std::size_t bytes = 0;
+  for (const int count : sample.token_bytes) {
+    if (count < 0) bad_input("{}: \"token_bytes\" must not hold negative numbers", place);
+    bytes += static_cast<std::size_t>(count);
+  }
+  if (sample.token_bytes.size() != sample.token_rewards.size() ||
+      (!sample.token_bytes.empty() && bytes != sample.answer.size()))
+    bad_input(
+        "{}: \"token_bytes\" and \"token_rewards\" must have one number per token and cover "
+        "\"answer\"; leave both out if they are not known",
+        place);
+}
+
+}  // namespace
 
 std::string to_line(const Sample& sample) {
   Json json = {{"task", sample.task},
@@ -37,6 +64,10 @@ std::string to_line(const Sample& sample) {
   if (!sample.state.empty()) json["state"] = sample.state;
   if (!sample.trace.empty()) json["trace"] = sample.trace;
   if (!sample.permutation.empty()) json["permutation"] = sample.permutation;
+  if (!sample.token_bytes.empty()) {
+    json["token_bytes"] = sample.token_bytes;
+    json["token_rewards"] = sample.token_rewards;
+  }
   return to_line(json);
 }
 
@@ -75,11 +106,10 @@ Sample parse_sample(const std::string& line, const std::string& place) {
   sample.cached_tokens = count("cached_tokens");
   sample.seconds = fields.number("seconds", -1, 1e300).value_or(0);
   sample.alone = fields.boolean("alone").value_or(false);
-  if (const Json* permutation = fields.array("permutation"))
-    for (const Json& choice : *permutation) {
-      if (!choice.is_number_integer()) bad_input("{}: \"permutation\" must hold integers", place);
-      sample.permutation.push_back(choice.get<int>());
-    }
+  sample.permutation = integers(fields, "permutation", place);
+  sample.token_bytes = integers(fields, "token_bytes", place);
+  sample.token_rewards = integers(fields, "token_rewards", place);
+  check_tokens(sample, place);
   return sample;
 }
 

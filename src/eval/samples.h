@@ -29,6 +29,9 @@ struct Sample {
   bool alone = false;            // no other search ran, caches of prompts were cold
   std::string trace;             // file of the search's trace page, if kept
   std::vector<int> permutation;  // choice: which of the file's choices was shown as A, B, C, D
+  // Per token of the answer, if the method contrasts contexts: the bytes of `answer` that it
+  // writes, and its reward in hundredths.
+  std::vector<int> token_bytes, token_rewards;
 };
 
 std::string to_line(const Sample& sample);

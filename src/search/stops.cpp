@@ -56,12 +56,28 @@ std::optional<std::size_t> Stops::end_of(std::span<const TokenId> tokens,
   return std::nullopt;
 }
 
+std::span<const TokenId> Stops::without_end(std::span<const TokenId> tokens) const {
+  const bool ended =
+      !tokens.empty() && std::find(ids_.begin(), ids_.end(), tokens.back()) != ids_.end();
+  return ended ? tokens.first(tokens.size() - 1) : tokens;
+}
+
 std::string Stops::text(std::span<const TokenId> tokens) const {
-  if (!tokens.empty() && std::find(ids_.begin(), ids_.end(), tokens.back()) != ids_.end())
-    tokens = tokens.first(tokens.size() - 1);
-  std::string text = tokenizer_->decode(tokens, {.skip_special = true});
+  std::string text = tokenizer_->decode(without_end(tokens), {.skip_special = true});
   if (const auto stop = first_stop(text)) text.resize(*stop);
   return text;
+}
+
+std::vector<std::size_t> Stops::token_bytes(std::span<const TokenId> tokens) const {
+  std::size_t left = text(tokens).size();
+  IncrementalDecoder decoder(*tokenizer_, {.skip_special = true});
+  std::vector<std::size_t> bytes;
+  for (const TokenId token : without_end(tokens)) {
+    bytes.push_back(std::min(left, decoder.push(token).size()));
+    left -= bytes.back();
+  }
+  if (!bytes.empty()) bytes.back() += left;  // an incomplete character at the end
+  return bytes;
 }
 
 std::string Stops::settled_text(std::span<const TokenId> tokens) const {

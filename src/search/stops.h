@@ -31,12 +31,17 @@ class Stops {
   // complete at the same place, the longer one.
   std::string text(std::span<const TokenId> tokens) const;
 
+  // How many bytes of text() each of the tokens writes; the token that ended the answer is left
+  // out. A character that several tokens make up belongs to the last of them.
+  std::vector<std::size_t> token_bytes(std::span<const TokenId> tokens) const;
+
   // The part of text() that no later token can take back: without a beginning of a stop text at its
   // end.
   std::string settled_text(std::span<const TokenId> tokens) const;
 
  private:
   std::optional<std::size_t> first_stop(std::string_view text) const;
+  std::span<const TokenId> without_end(std::span<const TokenId> tokens) const;
 
   const Tokenizer* tokenizer_;
   std::vector<TokenId> ids_;

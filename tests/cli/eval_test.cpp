@@ -334,6 +334,37 @@ TEST(Eval, TheFirstProblemOfATaskMustNotFail) {
   EXPECT_EQ(run_counterbeam(arguments + "--resume --allow-failures").code, 0);
 }
 
+// What the contexts say about each token is kept, and is what `score` says about the same answer.
+TEST(Eval, RewardsOfTokensAreKept) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  const CommandResult run = run_counterbeam(
+      fmt::format("eval --device cpu --task tiny-math --limit 1 --max-tokens 24 --methods "
+                  "beam:beams=4,cbs:beams=4,best-of-n:beams=4:steer=0.5:contexts=detail --out '{}'",
+                  out.string()));
+  ASSERT_EQ(run.code, 0) << run.err;
+  const std::vector<Sample> samples = read_samples(out / "samples.jsonl");
+  ASSERT_EQ(samples.size(), 3u);
+  EXPECT_TRUE(samples[0].token_bytes.empty()) << "no contexts, no rewards";
+  const std::string line = read_file(out / "problems.jsonl");
+  const Json problem = parse_json(line.substr(0, line.find('\n')), "problems.jsonl");
+  for (const auto& [index, contexts] : {std::pair(1, "reasoning"), std::pair(2, "detail")}) {
+    const Sample& sample = samples[static_cast<std::size_t>(index)];
+    const fs::path lines = folder.write(
+        "ask.jsonl", to_line(Json{{"question", problem["question"]}, {"answer", sample.answer}}));
+    const CommandResult score = run_counterbeam(fmt::format(
+        "score --device cpu --jsonl --contexts {} --json < '{}'", contexts, lines.string()));
+    ASSERT_EQ(score.code, 0) << score.err;
+    const Json scored = parse_json(score.out, "score");
+    ASSERT_EQ(scored["tokens"].size(), sample.token_bytes.size());
+    for (std::size_t i = 0; i < sample.token_bytes.size(); ++i) {
+      const Json& token = scored["tokens"][i];
+      EXPECT_EQ(token["text"].get<std::string>().size(), sample.token_bytes[i]) << i;
+      EXPECT_NEAR(token["reward"].get<double>(), sample.token_rewards[i] / 100.0, 0.0051) << i;
+    }
+  }
+}
+
 // A template that refuses the task's system message: nothing is run.
 TEST(Eval, APromptThatCannotBeRenderedEndsTheRun) {
   const TemporaryFolder folder;

@@ -49,6 +49,8 @@ TEST(Samples, EveryFieldAndUnusualStringsRoundTrip) {
   sample.cached_tokens = 12;
   sample.trace = "traces/x.html";
   sample.permutation = {2, 0, 3, 1};
+  sample.token_bytes = {4, 0, static_cast<int>(sample.answer.size()) - 4};
+  sample.token_rewards = {-12, 0, 345};
   const std::string line = to_line(sample);
   EXPECT_EQ(line.find('\n'), std::string::npos);
   const Sample back = parse_sample(line, "here");
@@ -57,9 +59,34 @@ TEST(Samples, EveryFieldAndUnusualStringsRoundTrip) {
   EXPECT_EQ(back.score, sample.score);
   EXPECT_EQ(back.seconds, sample.seconds);
   EXPECT_EQ(back.permutation, sample.permutation);
+  EXPECT_EQ(back.token_bytes, sample.token_bytes);
+  EXPECT_EQ(back.token_rewards, sample.token_rewards);
   EXPECT_EQ(back.error, "too long");
   EXPECT_EQ(back.state, "timeout");
   EXPECT_EQ(back.scored_tokens, 1ll << 40);
+}
+
+TEST(Samples, RewardsThatDoNotCoverTheAnswerAreRefused) {
+  const auto refusal = [](const char* rest) -> std::string {
+    const std::string line =
+        std::string(R"({"task": "t", "id": "1", "method": "cbs", "answer": )") +
+        R"("abc", "correct": true, )" + rest + "}";
+    try {
+      parse_sample(line, "FILE: line 3");
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(refusal(R"("token_bytes": [1, 2], "token_rewards": [5, -5])"), "");
+  EXPECT_EQ(refusal(R"("sample": 0)"), "");
+  for (const char* rest : {R"("token_bytes": [1, 2])", R"("token_rewards": [1])",
+                           R"("token_bytes": [1, 2], "token_rewards": [5])",
+                           R"("token_bytes": [1, 1], "token_rewards": [5, 5])",
+                           R"("token_bytes": [4, -1], "token_rewards": [5, 5])",
+                           R"("token_bytes": [1, 2], "token_rewards": [0.5, 5])",
+                           R"("token_bytes": 3, "token_rewards": [5])"})
+    EXPECT_EQ(refusal(rest).find("FILE: line 3"), 0u) << rest << ": " << refusal(rest);
 }
 
 TEST(Samples, InvalidUtf8BecomesAReplacementOnceAndStays) {

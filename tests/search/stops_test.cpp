@@ -71,6 +71,17 @@ TEST(Stops, TheEndTokenIsNotText) {
   EXPECT_EQ(stops_at({}, {kEnd, kB}).text(Ids{}), "");
 }
 
+TEST(Stops, TheBytesOfTokensAddUpToTheText) {
+  using Bytes = std::vector<std::size_t>;
+  EXPECT_EQ(stops_at({}).token_bytes(Ids{kA, 4, kC, kEnd}), (Bytes{1, 2, 1}));
+  EXPECT_EQ(stops_at({}).token_bytes(Ids{kA, 5, 6, kB}), (Bytes{1, 0, 2, 1}));  // é ends with 6
+  EXPECT_EQ(stops_at({}).token_bytes(Ids{kA, 5}), (Bytes{1, 3}));     // half an é reads U+FFFD
+  EXPECT_EQ(stops_at({"b"}).token_bytes(Ids{kC, 4}), (Bytes{1, 1}));  // the stop text is cut off
+  EXPECT_EQ(stops_at({"ab"}).token_bytes(Ids{kC, kA, kB}), (Bytes{1, 0, 0}));
+  EXPECT_EQ(stops_at({}).token_bytes(Ids{kEnd}), Bytes{});
+  EXPECT_EQ(stops_at({}).token_bytes(Ids{}), Bytes{});
+}
+
 TEST(Stops, WhatMayBecomeAStopTextIsNotShown) {
   EXPECT_EQ(stops_at({"bc"}).settled_text(Ids{kA, kB}), "a");
   EXPECT_EQ(stops_at({"bc"}).settled_text(Ids{kA, kB, kB}), "ab");

@@ -362,8 +362,7 @@ class Failures(ReportTest):
         super().setUpClass()
 
     def test_failures_stand_in_a_banner_and_can_be_shown(self):
-        if "failures" not in self.summary:
-            self.skipTest("the summary does not count failures")
+        self.assertEqual(sum(failure["samples"] for failure in self.summary["failures"]), 2)
         banner = self.page.find_element(By.CSS_SELECTOR, ".alarm").text
         self.assertIn("2 samples of 12 failed", banner)
         self.assertIn("<b>5000</b> tokens is too long", banner)
@@ -380,7 +379,7 @@ class PublishedFigures(ReportTest):
     @classmethod
     def setUpClass(cls):
         rows = [sample("math500", question, method, 0, question < 3) for question in range(12) for method in ("cbs:steer=.7", "sample")]
-        cls.url = (write_report(rows, [], {"model": "Qwen/Qwen2.5-7B", "seed": 0, "tasks": {}}) / "report.html").as_uri()
+        cls.url = (write_report(rows, [], {"model": "Qwen/Qwen2.5-7B", "seed": 0}) / "report.html").as_uri()
         super().setUpClass()
 
     def test_the_papers_figures_stand_beside_ours(self):
@@ -395,6 +394,86 @@ class PublishedFigures(ReportTest):
         self.assertIn("the paper: 64.0", self.texts("#forests svg path.paper title"))
         self.assertEqual(web.overlapping_labels(self.page), [])
         self.assertEqual(web.complaints(self.page), [])
+
+
+class PageWithRewards(ReportTest):
+    """Answers whose tokens have rewards, with characters of one to four bytes, and one that is too long to be shown."""
+    TOKENS = [("So ", 1.5), ("", 0.0), ("\u00e9 ", -2.0), ("\U0001f600 ", 0.25), ("\u6f22", -0.01), (" <b>", 3.0), ("\\boxed{7}", 0.0)]
+    LONG = [("\u6f22x ", 0.01 * (number % 300 - 150)) for number in range(3000)]
+
+    @classmethod
+    def rewarded(cls, question, method, tokens, correct):
+        answer = "".join(text for text, _ in tokens)
+        return sample("math500", question, method, 0, correct, answer=answer, token_bytes=[len(text.encode()) for text, _ in tokens],
+                      token_rewards=[round(100 * reward) for _, reward in tokens])
+
+    @classmethod
+    def setUpClass(cls):
+        other = cls.TOKENS[:3] + [("then ", 1.0)] + cls.TOKENS[4:]
+        again = [(text, -reward) for text, reward in cls.TOKENS]  # the same answer under other contexts
+        rows = [cls.rewarded(0, "cbs", cls.TOKENS, True), cls.rewarded(0, "cbs:contexts=detail", again, True),
+                cls.rewarded(0, "cbs:steer=0.7", other, False), sample("math500", 0, "beam", 0, False, answer="So no."),
+                cls.rewarded(1, "cbs", cls.LONG, True), sample("math500", 1, "beam", 0, False, answer="So no.")]
+        cls.url = (write_report(rows, []) / "report.html").as_uri()
+        super().setUpClass()
+
+    def setUp(self):
+        self.page.get(self.url)
+
+    def spans(self, selector):
+        """The text and reward of every coloured span."""
+        found = self.page.execute_script("return [...document.querySelectorAll(arguments[0] + ' span')].map(e => [e.textContent, e.title])", selector)
+        return [(text, float(title.removeprefix("reward ").replace("\u2212", "-")) if title else None) for text, title in found]
+
+    @staticmethod
+    def shown(tokens):
+        return [(text, reward) for text, reward in tokens if text]
+
+    def test_the_comparison_colours_tokens_and_marks_differences(self):
+        self.open_row(0)
+        boxes = self.texts(".sides .side b")
+        self.assertEqual(len(boxes), 2)
+        for number in range(2):
+            Select(self.page.find_elements(By.CSS_SELECTOR, "select.chosen")[number]).select_by_value(str(number))
+        for number, tokens in enumerate((self.TOKENS, [(text, -reward) for text, reward in self.TOKENS])):
+            self.assertEqual(self.spans(f".side:nth-child({number + 1}) .rewarded"), self.shown(tokens))
+        self.assertEqual(self.texts(".sides .other"), [], "the same answer twice")
+        Select(self.page.find_elements(By.CSS_SELECTOR, "select.chosen")[1]).select_by_value("2")
+        self.assertEqual("".join(self.texts(".side:nth-child(1) .other")).strip(), "\U0001f600")
+        self.assertEqual("".join(self.texts(".side:nth-child(2) .other")).strip(), "then")
+        colours = self.page.execute_script("return [...document.querySelectorAll('.side:nth-child(1) .rewarded span')].map(e => getComputedStyle(e).backgroundColor)")
+        self.assertGreater(len(set(colours)), 3, "by sign and size")
+        Select(self.page.find_elements(By.CSS_SELECTOR, "select.chosen")[1]).select_by_value("3")
+        self.assertEqual(self.texts(".side:nth-child(2) .text"), ["So no."])
+        self.assertEqual(self.texts(".scale"), ["reward \u22122+2"])
+        self.assertEqual(web.complaints(self.page), [])
+
+    def test_answers_show_rewards_when_asked(self):
+        self.open_row(0)
+        self.assertEqual(self.texts(".answer .rewarded"), [])
+        self.click(".reward-toggle")
+        self.assertEqual(self.spans(".answer:nth-child(1) .rewarded"), self.shown(self.TOKENS))
+        self.assertEqual(len(self.texts(".answer .rewarded")), 3, "beam has none")
+        for dark in (False, True):
+            web.emulate(self.page, dark=dark)
+            self.assertEqual(web.low_contrast(self.page), [], "dark" if dark else "light")
+        web.emulate(self.page)
+        self.click(".reward-toggle")
+        self.assertEqual(self.texts(".answer .rewarded"), [])
+
+    def test_a_shortened_answer_keeps_the_rewards_of_what_is_shown(self):
+        self.open_row(1)
+        self.click(".reward-toggle")
+        spans = self.spans(".answer:nth-child(1) .rewarded")
+        gaps = [i for i, (text, reward) in enumerate(spans) if reward is None]
+        self.assertEqual(len(gaps), 1)
+        self.assertIn("bytes are left out here", spans[gaps[0]][0])
+        self.assertEqual([text for text, _ in spans[:gaps[0] - 1]], [text for text, _ in self.LONG[:gaps[0] - 1]])
+        tail = len(spans) - gaps[0] - 2
+        for (text, reward), (was, kept) in zip(spans[-tail:], self.LONG[-tail:], strict=True):
+            self.assertEqual(text, was)
+            self.assertAlmostEqual(reward, kept, places=2)
+        self.assertEqual("".join(text for text, _ in spans), self.page.execute_script("return answers_of(questions[1])[0].text"))
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ function problem_box(parent, question, raw) {
   if (raw || question.gold.includes("\n") || /[$]/.test(question.gold) || !/[\\^_]/.test(question.gold)) text_box(gold, question.gold, raw);
   else make("div", gold, undefined, {class: "text"}).append(tex_to_mathml(question.gold));
 }
-function answer_box(parent, question, sample, text, raw) {
+function answer_box(parent, question, sample, answer, raw, coloured) {
   const box = make("article", parent, undefined, {class: `answer ${sample.correct ? "is-right" : ""}`});
   make("b", box, label_of(question, sample), {title: sample.method});
   make("span", box, ` ${verdict(sample)}`, {class: verdict(sample)});
@@ -30,41 +30,36 @@ function answer_box(parent, question, sample, text, raw) {
     facts.append(", ");
     make("a", facts, "trace", {href: sample.trace});
   }
-  if (text) text_box(box, text, raw);
+  if (coloured && answer.tokens) marked_text(make("div", box, undefined, {class: "text rewarded"}), answer, []);
+  else if (answer.text) text_box(box, answer.text, raw);
 }
 // The text with the ranges that the other answer lacks marked, and tokens coloured by reward where they are known.
-function marked_text(place, text, ranges, tokens) {
-  const pieces = tokens ? tokens.texts : [text];
+function marked_text(place, answer, ranges) {
   let at = 0, next = 0;
-  pieces.forEach((piece, i) => {
-    const reward = tokens && tokens.rewards ? tokens.rewards[i] : undefined;
-    for (let from = at; from < at + piece.length; ) {
-      while (next < ranges.length && ranges[next][1] <= from) ++next;
-      const range = ranges[next], inside = range && range[0] <= from;
-      const to = Math.min(at + piece.length, inside ? range[1] : range ? range[0] : Infinity);
-      const span = make("span", place, text.slice(from, to), inside ? {class: "other"} : {});
-      if (tokens) span.title = `${reward === undefined ? "" : `reward ${reward.toFixed(3)}, `}log-probability ${tokens.base[i].toFixed(3)}`;
+  for (const {text, reward} of answer.tokens || [{text: answer.text}]) {
+    const end = at + text.length;
+    while (at < end) {
+      while (next < ranges.length && ranges[next][1] <= at) ++next;
+      const range = ranges[next], inside = range && range[0] <= at;
+      const to = Math.min(end, inside ? range[1] : range ? range[0] : end);
+      const span = make("span", place, answer.text.slice(at, to), inside ? {class: "other"} : {});
       if (reward !== undefined) {
         const tint = Math.round(Math.min(1, Math.abs(reward) / 2) * 55);
+        span.title = `reward ${reward < 0 ? MINUS : ""}${Math.abs(reward).toFixed(2)}`;
         span.style.background = `color-mix(in srgb, var(--${reward > 0 ? "gain" : "loss"}) ${tint}%, transparent)`;
       }
-      from = to;
+      at = to;
     }
-    at += piece.length;
-  });
+  }
 }
-function show_comparison(place, question, texts, chosen) {
-  const sides = chosen.map(i => {
-    const tokens = question.samples[i].tokens;
-    return {sample: question.samples[i], tokens, text: tokens ? tokens.texts.join("") : texts[i]};
-  });
-  const ranges = differing_ranges(sides[0].text, sides[1].text);
+function show_comparison(place, question, answers, chosen) {
+  const ranges = differing_ranges(...chosen.map(i => answers[i].text));
   place.replaceChildren();
-  sides.forEach((side, i) => {
-    const box = make("div", place, undefined, {class: "side"});
-    make("b", box, label_of(question, side.sample), {title: side.sample.method});
-    make("span", box, ` ${verdict(side.sample)}`, {class: verdict(side.sample)});
-    marked_text(make("div", box, undefined, {class: `text${side.tokens && side.tokens.rewards ? " rewarded" : ""}`}), side.text, ranges[i], side.tokens);
+  chosen.forEach((i, side) => {
+    const box = make("div", place, undefined, {class: "side"}), sample = question.samples[i];
+    make("b", box, label_of(question, sample), {title: sample.method});
+    make("span", box, ` ${verdict(sample)}`, {class: verdict(sample)});
+    marked_text(make("div", box, undefined, {class: `text${answers[i].tokens ? " rewarded" : ""}`}), answers[i], ranges[side]);
   });
 }
 // The two answers to begin with: those of the methods that the filter names, or one right and one wrong.
@@ -76,7 +71,7 @@ function first_pair(question, right, wrong) {
   if (b < 0 || b === a) b = question.samples.findIndex((s, i) => i !== a);
   return [a, b];
 }
-function compare_box(parent, question, texts, right, wrong) {
+function compare_box(parent, question, answers, right, wrong) {
   if (question.samples.length < 2) return;
   const box = make("div", parent, undefined, {class: "compare"}), controls = make("div", box, undefined, {class: "controls"});
   const sides = make("div", undefined, undefined, {class: "sides"});
@@ -87,10 +82,10 @@ function compare_box(parent, question, texts, right, wrong) {
     select.value = chosen;
     return select;
   });
-  const update = () => show_comparison(sides, question, texts, selects.map(select => Number(select.value)));
+  const update = () => show_comparison(sides, question, answers, selects.map(select => Number(select.value)));
   for (const select of selects) select.addEventListener("change", update);
   make("span", controls, "marked: words that the other lacks", {class: "note"});
-  if (question.samples.some(s => s.tokens && s.tokens.rewards)) {
+  if (answers.some(answer => answer.tokens)) {
     const scale = make("span", controls, undefined, {class: "note scale"});
     scale.append("reward \u22122");
     make("i", scale);
@@ -100,20 +95,26 @@ function compare_box(parent, question, texts, right, wrong) {
   update();
 }
 function open_question(parent, question, right, wrong) {
-  const texts = answer_texts(question), place = make("div", parent, undefined, {class: "opened"});
+  const answers = answers_of(question), place = make("div", parent, undefined, {class: "opened"});
   const controls = make("div", place, undefined, {class: "controls"}), content = make("div", place, undefined, {class: "opened"});
   make("b", controls, question.id);
-  const toggle = button(controls, "raw text", () => {
-    toggle.setAttribute("aria-pressed", toggle.getAttribute("aria-pressed") !== "true");
-    fill();
-  }, {class: "raw-toggle", "aria-pressed": "false"});
+  const pressed = toggle => toggle !== undefined && toggle.getAttribute("aria-pressed") === "true";
+  const toggle = (text, kind) => {
+    const made = button(controls, text, () => {
+      made.setAttribute("aria-pressed", !pressed(made));
+      fill();
+    }, {class: kind, "aria-pressed": "false"});
+    return made;
+  };
+  const raw_text = toggle("raw text", "raw-toggle");
+  const rewards = answers.some(answer => answer.tokens) ? toggle("rewards", "reward-toggle") : undefined;
   const fill = () => {
-    const raw = toggle.getAttribute("aria-pressed") === "true";
+    const raw = pressed(raw_text), coloured = pressed(rewards);
     content.replaceChildren();
     problem_box(content, question, raw);
-    compare_box(content, question, texts, right, wrong);
-    const answers = make("div", content, undefined, {class: "answers"});
-    question.samples.forEach((sample, i) => answer_box(answers, question, sample, texts[i], raw));
+    compare_box(content, question, answers, right, wrong);
+    const list = make("div", content, undefined, {class: "answers"});
+    question.samples.forEach((sample, i) => answer_box(list, question, sample, answers[i], raw, coloured));
   };
   fill();
   return place;

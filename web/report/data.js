@@ -67,11 +67,18 @@ function read_questions() {
 const questions = read_questions();
 const task_names = [...new Set(questions.map(q => q.task))];  // also those of which every sample failed
 
-// The texts of a question's answers, by sample. A piece of them is parsed when it is first asked for.
+// The answers of a question by sample: {text, tokens}, where tokens are the texts and rewards of its tokens if they are
+// known. A piece of the answers is parsed when it is first asked for.
 const pieces = new Map();
-function answer_texts(question) {
+function answers_of(question) {
   const size = data.questions_per_piece, number = Math.floor(question.index / size);
   if (!pieces.has(number)) pieces.set(number, JSON.parse(by_id(`answers-${number}`).textContent));
   const entry = pieces.get(number)[question.index % size];
-  return entry.map(text => typeof text === "number" ? entry[text] : text);
+  const text_of = answer => Array.isArray(answer) ? text_of(answer[0]) : typeof answer === "number" ? text_of(entry[answer]) : answer;
+  return entry.map(answer => {
+    const text = text_of(answer);
+    if (!Array.isArray(answer)) return {text};
+    let at = 0;
+    return {text, tokens: answer[1].map((length, i) => ({text: text.slice(at, at += length), reward: answer[2][i] === null ? undefined : answer[2][i] / 100}))};
+  });
 }

@@ -60,6 +60,6 @@ function questions_csv(list) {
                                                        s.score, s.answer_tokens, s.generated_tokens, s.scored_tokens]))]);
 }
 const questions_json = list => JSON.stringify(list.map(q => {
-  const texts = answer_texts(q);
+  const texts = answers_of(q).map(answer => answer.text);
   return {task: q.task, id: q.id, question: q.question, gold: q.gold, samples: q.samples.map((s, i) => ({...s, answer: texts[i]}))};
 }), null, 1);
