@@ -75,15 +75,15 @@ class TurnProbe {
     const auto answer = around(
         chat_.render_pieces({message("user", kQuestion), message("assistant", kAnswer)}), kAnswer);
     if (!answer) return none("the chat template drops or changes an assistant's message");
-    const std::optional<TokenId> end = first_control(answer->after);
+    const std::string text_after = joined_text(answer->after);
+    const bool blank = trim(text_after, kAsciiSpace).empty();
+    const std::optional<TokenId> end = blank ? end_within() : first_control(answer->after);
     if (!end) {
-      const std::string text = joined_text(answer->after);
-      if (trim(text, kAsciiSpace).empty())
-        return none("the chat template writes nothing after an assistant's message");
+      if (blank) return none("the chat template writes nothing after an assistant's message");
       return none(
           fmt::format("the chat template writes {} after an assistant's message, which does not "
                       "begin with a control token",
-                      in_quotes(text)));
+                      in_quotes(text_after)));
     }
     const std::string text(tokenizer_.token_text(*end).value_or(""));
     if (starts_turns(*end))
@@ -120,6 +120,28 @@ class TurnProbe {
     const auto start = text.find_first_not_of(kAsciiSpace);
     if (start == text.npos) return std::nullopt;
     const std::vector<TokenId> ids = encoded(tail(pieces, start));
+    if (ids.empty() || !controls_.contains(ids.front())) return std::nullopt;
+    return ids.front();
+  }
+
+  // The end of an answer that a question follows: some templates leave it out after the last
+  // message. What also stands before the first question opens a turn, and does not end one.
+  std::optional<TokenId> end_within() const {
+    const Json question = message("user", kQuestion), answer = message("assistant", kAnswer);
+    const auto pieces = rendered({question, answer, message("user", kNext)});
+    const auto next = pieces ? around(*pieces, kNext) : std::nullopt;
+    const auto between = next ? around(next->before, kAnswer) : std::nullopt;
+    const auto first = between ? around(between->before, kQuestion) : std::nullopt;
+    if (!first) return std::nullopt;
+    const std::string text = joined_text(between->after);
+    const auto start = text.find_first_not_of(kAsciiSpace);
+    if (start == text.npos) return std::nullopt;
+    std::vector<TokenId> ids = encoded(tail(between->after, start));
+    std::vector<TokenId> opening = encoded(first->before);
+    while (!ids.empty() && !opening.empty() && ids.back() == opening.back()) {
+      ids.pop_back();
+      opening.pop_back();
+    }
     if (ids.empty() || !controls_.contains(ids.front())) return std::nullopt;
     return ids.front();
   }

@@ -19,10 +19,10 @@ struct TurnEnd {
   std::string note;              // why there is none; empty where there is one
 };
 
-// The first thing that the template writes after an assistant's message, white space aside, if it
-// is a control token: an added token of the tokenizer, in text that the template itself wrote. A
-// token that also opens turns, or closes the thoughts before an answer, is not taken. Does not
-// throw where the template refuses the conversation; the note says so.
+// The first thing that the template writes after an assistant's message (the last one or, if it
+// writes nothing there, one that a question follows), if it is a control token: an added token, in
+// text of the template itself. A token that also opens turns, or closes the thoughts before an
+// answer, is not taken. Does not throw where the template refuses the conversation; see the note.
 TurnEnd find_turn_end(const ChatTemplate& chat, const Tokenizer& tokenizer);
 
 }  // namespace counterbeam

@@ -116,6 +116,16 @@ INSTANTIATE_TEST_SUITE_P(
              EACH("<|start|>{{ m.role }}\n{% if m.thinking %}{{ m.thinking }}<|end|>{% endif %}"
                   "{{ m.content }}<|end|>"),
              "", "after its thoughts"},
+        Case{
+            "ends_all_but_the_last",
+            EACH(
+                "<|start|>{{ m.role }}\n{{ m.content }}{% if not loop.last %}<|end|>\n{% endif %}"),
+            "<|end|>", ""},
+        Case{"nothing_between_but_the_next_turn",
+             "<s>Be brief." EACH("<|{{ m.role }}|>\n{{ m.content }}"), "", "writes nothing after"},
+        Case{"separates_turns_by_lines_alone",
+             EACH("{{ m.role }}: {{ m.content }}{% if not loop.last %}\n\n{% endif %}"), "",
+             "writes nothing after"},
         Case{"the_token_comes_from_the_messages", EACH("{{ m.role }}{{ m.content }}{{ m.end }}"),
              "", "writes nothing after"}),
     [](const auto& each) { return std::string(each.param.name); });
@@ -144,19 +154,55 @@ TEST(TurnEnd, QwenEndsTurnsWithoutItsEndToken) {
 TEST(TurnEnd, PublicTemplates) {
   const fs::path folder = shared_folder() / "fixtures/chat_templates";
   CB_NEEDS_SHARED(folder);
+  const std::string deepseek = "<｜end▁of▁sentence｜>";
   const std::vector<std::pair<std::string, std::string>> expected = {
-      {"Qwen3.5-4B", "<|im_end|>"},
-      {"meta-llama-Llama-3.1-8B-Instruct", "<|eot_id|>"},
-      {"mistralai-Mistral-Nemo-Instruct-2407", "</s>"},
-      {"ibm-granite-granite-4.0", "<|end_of_text|>"},
+      {"Apriel-1.6-15b-Thinker-fixed", "<|end|>"},  // not after the last message
+      {"Bielik-11B-v3.0-Instruct", "<|im_end|>"},
+      {"ByteDance-Seed-OSS", "<seed:eos>"},
+      {"CohereForAI-c4ai-command-r-plus-tool_use", ""},  // refuses a conversation without tools
+      {"CohereForAI-c4ai-command-r7b-12-2024-tool_use", "<|END_RESPONSE|>"},
+      {"GLM-4.6", ""},  // writes nothing but the start of the next turn
+      {"GigaChat3.1-10B-A1.8B", "<|message_sep|>"},
+      {"HuggingFaceTB-SmolLM3-3B", "<|im_end|>"},
       {"Kimi-K2-Instruct", "<|im_end|>"},
       {"Kimi-K3", ""},  // closes thoughts and answers with one token
-      {"GLM-4.6", ""},  // writes nothing
+      {"MiniMax-M1", "<end_of_sentence>"},
+      {"MiniMax-M2", "[e~["},
+      {"MiniMax-M3", "[e~["},
+      {"Mistral-Small-3.2-24B-Instruct-2506", "</s>"},
+      {"NVIDIA-Nemotron-Nano-v2", "<SPECIAL_12>"},
+      {"Qwen-QwQ-32B", "<|im_end|>"},
+      {"Qwen-Qwen2.5-7B-Instruct", "<|im_end|>"},
+      {"Qwen-Qwen3-0.6B", "<|im_end|>"},
+      {"Qwen3.5-4B", "<|im_end|>"},
+      {"Reka-Edge", "<sep>"},
+      {"StepFun3.5-Flash", "<|im_end|>"},
+      {"deepseek-ai-DeepSeek-R1-Distill-Llama-8B", deepseek},
+      {"deepseek-ai-DeepSeek-R1-Distill-Qwen-32B", deepseek},
+      {"deepseek-ai-DeepSeek-V3.2", deepseek},
+      {"deepseek-ai-DeepSeek-V4-Flash-0731", deepseek},
+      {"deepseek-ai-DeepSeek-V4", deepseek},
+      {"google-gemma-4-31B-it", "<turn|>"},
+      {"ibm-granite-granite-4.0", "<|end_of_text|>"},
+      {"llama-cpp-deepseek-r1", deepseek},
+      {"meetkai-functionary-medium-v3.2", "<|eot_id|>"},
+      {"meta-llama-Llama-3.1-8B-Instruct", "<|eot_id|>"},
+      {"mistralai-Ministral-3-14B-Reasoning-2512", "</s>"},
+      {"mistralai-Mistral-Nemo-Instruct-2407", "</s>"},
+      {"openbmb-MiniCPM5-1B", "<|im_end|>"},
+      {"tencent-Hy3", "<｜hy_eos:opensource｜>"},  // not after the last message
+      {"upstage-Solar-Open-100B", ""},             // closes thoughts and answers with one token
   };
-  const std::regex control("<[|｜]?/?[A-Za-z_][^<>{}'\" ]*>|\\[/?[A-Z_]+\\]");
+  const std::regex control("<(\\||｜)?/?[A-Za-z_][^<>{}'\" ]*>|\\[/?[A-Z_]+\\]");
   for (const auto& [name, text] : expected) {
     const std::string source = read_file(folder / (name + ".jinja"));
-    std::set<std::string> added = {"<s>", "</s>"};
+    std::set<std::string> added = {"<s>",
+                                   "</s>",
+                                   "[e~[",
+                                   "]~b]",
+                                   "<｜hy_eos:opensource｜>",
+                                   "<｜hy_User:opensource｜>",
+                                   "<｜hy_Assistant:opensource｜>"};
     for (std::sregex_iterator i(source.begin(), source.end(), control), end; i != end; ++i)
       added.insert(i->str());
     const TurnEnd end = find_turn_end(
