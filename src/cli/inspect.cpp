@@ -40,6 +40,7 @@ struct EndToken {
 // What there is to say, before it is printed one way or the other.
 struct Report {
   ModelConfig config;
+  std::string name;           // of the model or the shape
   std::string source;         // a folder or the name of a shape
   std::optional<DType> file;  // dtype of the embedding table; none for a shape
   StoredWeights::Extent extent;
@@ -58,6 +59,7 @@ struct Report {
 // Goes through what loading goes through, but reads no weights.
 Report report_on(const ModelSource& source) {
   Report report;
+  report.name = source.name();
   report.source = source.location();
   const ModelParts parts = read_parts(source);
   report.config = parts.config;
@@ -82,7 +84,7 @@ Report report_on(const ModelSource& source) {
 Report report_on_shape(const std::string& name) {
   Report report;
   report.config = known_shape(name);
-  report.source = name;
+  report.name = report.source = name;
   for (const TokenId id : report.config.eos) report.eos.push_back({id, ""});
   report.load = dry_load(report.config);
   return report;
@@ -159,7 +161,8 @@ std::string text_of(const std::vector<EndToken>& tokens) {
 
 Json to_json(const Report& report, const Memory& memory, const InspectOptions& options) {
   const ModelConfig& c = report.config;
-  Json json = {{"source", report.source},
+  Json json = {{"name", report.name},
+               {"source", report.source},
                {"architecture", name_of(c.architecture)},
                {"model_type", c.model_type},
                {"parameters", report.load.matrix_elements + report.load.vector_elements},
@@ -216,7 +219,8 @@ void print_text(const Report& report, const Memory& memory, const InspectOptions
   const auto line = [](const char* key, const std::string& value) {
     print_result("{:<14} {}\n", key, value);
   };
-  line("model", report.source);
+  line("model", report.name);
+  if (report.source != report.name) line("folder", report.source);
   line("architecture", fmt::format("{} ({})", name_of(c.architecture), c.model_type));
   line("parameters",
        fmt::format("{}{}", human_count(report.load.matrix_elements + report.load.vector_elements),
