@@ -44,7 +44,7 @@ Json to_json(const TaskData& task) {
           {"grader", to_string(task.judging)},
           {"extract", to_string(task.extraction)},
           {"raw", question.raw},
-          {"template_arguments", question.template_arguments},
+          {"template_arguments", parse_json(question.template_arguments, "--template-args")},
           {"system_as_user", question.system_as_user},
           {"stop", question.stop},
           {"stop_ids", question.stop_ids},
@@ -165,8 +165,9 @@ void compare_methods(const Json& former, const Json& now, Comparison& comparison
   for (const auto& [name, settings] : now["methods"].items())
     if (const Json* was = member(former["methods"], name))
       comparison.common(*was, settings, "methods." + name + ".",
-                        "the same method now means something else; write out the setting, or take "
-                        "the version that wrote the samples");
+                        "the same method now means something else; give the same --contexts, "
+                        "--max-tokens and --temperature, write out the setting, or take the "
+                        "version that wrote the samples");
 }
 
 void add_new(Json& list, const Json& items) {

@@ -63,7 +63,7 @@ TEST(Provenance, RecordsWhatAnswersDependOn) {
   EXPECT_EQ(run["tasks"]["tiny-math"]["grader"], "math");
   EXPECT_EQ(run["tasks"]["tiny-math"]["extract"], "strict");
   EXPECT_EQ(run["tasks"]["tiny-math"]["file_sha256"].get<std::string>().size(), 64u);
-  EXPECT_EQ(run["tasks"]["tiny-math"]["template_arguments"], "{}");
+  EXPECT_EQ(run["tasks"]["tiny-math"]["template_arguments"], Json::object());
   const Json& session = run["sessions"][0];
   EXPECT_EQ(session["version"], "0.1.0");
   EXPECT_EQ(session["commit"], "abc");
@@ -104,7 +104,7 @@ const std::vector<Change>& changes() {
       {"another grader", "/tasks/tiny-math/grader", "choice", "tasks.tiny-math.grader"},
       {"another extraction", "/tasks/tiny-math/extract", "lenient", "tasks.tiny-math.extract"},
       {"raw questions", "/tasks/tiny-math/raw", true, "tasks.tiny-math.raw"},
-      {"other template arguments", "/tasks/tiny-math/template_arguments", "{\"a\": 1}",
+      {"other template arguments", "/tasks/tiny-math/template_arguments", Json{{"a", 1}},
        "tasks.tiny-math.template_arguments"},
       {"a system message before the question", "/tasks/tiny-math/system_as_user", true,
        "tasks.tiny-math.system_as_user"},
@@ -191,6 +191,11 @@ TEST(Provenance, ChangesOfTheRunReachTheComparison) {
   EXPECT_NE(refusal([](GivenRun& run) {
               for (Problem& problem : run.tasks[0].problems)
                 problem.question.template_arguments = "{\"enable_thinking\": true}";
+            }),
+            "");
+  EXPECT_EQ(refusal([](GivenRun& run) {
+              for (Problem& problem : run.tasks[0].problems)
+                problem.question.template_arguments = " { } ";  // written otherwise
             }),
             "");
   EXPECT_EQ(refusal([](GivenRun& run) { run.options.limit = 500; }), "");
