@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/parallel_for.h"
 #include "base/progress.h"
+#include "base/sha256.h"
 #include "eval/jobs.h"
 #include "eval/preflight.h"
 #include "eval/provenance.h"
@@ -29,12 +30,27 @@ void refuse_repeats(const std::vector<std::string>& tasks) {
     if (!seen.insert(task).second) bad_input("--task: {} is given twice", task);
 }
 
+// A method as part of a file name. A digest keeps those apart that are long or hold other texts,
+// such as contexts.
+std::string file_part(const std::string& method) {
+  constexpr std::size_t kLongest = 80, kShown = 60;
+  std::string part = method;
+  bool whole = method.size() <= kLongest;
+  for (char& c : part) {
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '=') continue;
+    whole = whole && (c == ':' || c == '-');
+    c = '-';
+  }
+  if (whole) return part;
+  Sha256 digest;
+  digest.add_field(method);
+  return part.substr(0, kShown) + "-" + digest.hex().substr(0, 8);
+}
+
 // traces/TASK-QUESTION-METHOD-SAMPLE.html
 std::string trace_name(const Job& job) {
-  std::string method = job.method->text;
-  for (char& c : method)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '=') c = '-';
-  return fmt::format("traces/{}-{}-{}-{}.html", job.task->name, job.question, method, job.sample);
+  return fmt::format("traces/{}-{}-{}-{}.html", job.task->name, job.question,
+                     file_part(job.method->text), job.sample);
 }
 
 Sample blank_sample(const Job& job) {

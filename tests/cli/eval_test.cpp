@@ -365,6 +365,29 @@ TEST(Eval, RewardsOfTokensAreKept) {
   }
 }
 
+// Methods that differ in what a file name cannot hold, and one that is too long for a file name.
+TEST(Eval, EveryMethodHasATraceOfItsOwn) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "out";
+  const fs::path methods =
+      folder.write("methods.txt",
+                   "cbs:beams=4:positive=\"A?\":negative=\"B\"\n"
+                   "cbs:beams=4:positive=\"A!\":negative=\"B\"\ncbs:beams=4:positive=\"" +
+                       std::string(300, 'x') + "\":negative=\"B\"\ncbs:beams=4:steer=0.7\n");
+  const CommandResult run = run_counterbeam(
+      fmt::format("eval --device cpu --task tiny-math --limit 1 --max-tokens 4 --traces --methods "
+                  "@'{}' --out '{}'",
+                  methods.string(), out.string()));
+  ASSERT_EQ(run.code, 0) << run.err;
+  std::set<std::string> traces;
+  for (const Sample& sample : read_samples(out / "samples.jsonl")) {
+    EXPECT_TRUE(fs::exists(out / sample.trace)) << sample.trace;
+    traces.insert(sample.trace);
+  }
+  EXPECT_EQ(traces.size(), 4u);
+  EXPECT_TRUE(traces.contains("traces/tiny-math-0-cbs-beams=4-steer=0.7-0.html"));
+}
+
 // A template that refuses the task's system message: nothing is run.
 TEST(Eval, APromptThatCannotBeRenderedEndsTheRun) {
   const TemporaryFolder folder;
