@@ -15,7 +15,7 @@ from report_data import NASTY, ReportTest, sample, write_report
 
 METHODS = ("sample", "beam:beams=4:prune=2:block=8", "cbs:steer=0.7:beams=4:prune=2:block=8",
            "cbs:steer=0.7:contexts=neutral:beams=4:prune=2:block=8", "greedy-nothing")
-SHORT = ["sample", "beam beams 4 prune 2 block 8", "cbs", "cbs neutral", "greedy-nothing"]
+SHORT = ["sample", "beam", "cbs", "cbs neutral", "greedy-nothing"]
 MATH = "We add: $x^2 + \\frac{1}{2}$ and so \\boxed{\\sqrt{7}}. It costs $5 or $6."
 
 
@@ -79,6 +79,9 @@ class ReportPage(ReportTest):
                 (["cbs:steer=0.25", "cbs:steer=0.7", "beam"], ["cbs 0.25", "cbs 0.7", "beam"]),
                 (["cbs:block=8", "cbs:block=16"], ["cbs block 8", "cbs block 16"]),
                 (["cbs", "cbs:steer=0.7"], ["cbs", "cbs 0.7"]),
+                (["beam:block=8", "cbs:steer=0.25:block=8", "cbs:steer=0.7:block=8"], ["beam", "cbs 0.25", "cbs 0.7"]),
+                (["beam:block=8", "cbs:block=16"], ["beam block 8", "cbs block 16"]),
+                (["sample", "beam:block=8"], ["sample", "beam block 8"]),
                 (['cbs:positive="a: b":negative="c"', 'cbs:positive="d":negative="c"'], ["cbs positive a: b", "cbs positive d"]),
                 (["a:x=" + "y" * 90 + "1", "a:x=" + "y" * 90 + "2"], None), (["", ":", "::"], None), (["a b", "a:b"], None)):
             names = self.page.execute_script("return [...short_names(arguments[0]).values()]", methods)

@@ -15,8 +15,10 @@ const clip = (text, length) => [...text].length > length ? [...text].slice(0, le
 function short_names(methods) {
   const plain = new Set(["steer", "contexts", "policy"]);  // their values say enough
   const parsed = methods.map(parsed_method);
-  const same = (name, setting) => {  // every method of that name has the setting with one value
-    const values = parsed.filter(m => m.name === name).map(m => (m.settings.find(([key]) => key === setting) || [])[1]);
+  const value_of = (m, setting) => (m.settings.find(([key]) => key === setting) || [])[1];
+  const same = (name, setting) => {  // with one value for all of that name or, if it is alone, for all that have the setting
+    const namesakes = parsed.filter(m => m.name === name);
+    const values = (namesakes.length > 1 ? namesakes : parsed.filter(m => value_of(m, setting) !== undefined)).map(m => value_of(m, setting));
     return values.length > 1 && values.every(value => value === values[0]);
   };
   const shown = (m, all) => [m.name, ...m.settings.filter(([key]) => all || !same(m.name, key)).map(
