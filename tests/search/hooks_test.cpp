@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <functional>
+#include <numeric>
 
 #include "base/error.h"
 #include "search/method_strings.h"
@@ -89,7 +91,18 @@ TEST(Scorer, ReplacesTheScoreOfMethodsThatRank) {
     EXPECT_EQ(result.answer().score, most) << method;
     EXPECT_EQ(threes(result.answer()), most) << method;
   }
-  EXPECT_EQ(run(engine, engine, "cbs:block=1:beams=512", hooks).answer().score, 6);
+  // 64 copies of each survivor, and the wanted token is the likeliest: it is drawn in every block.
+  const std::vector<TokenId> wanted = run(engine, engine, "greedy").answer().tokens;
+  hooks.scorer = [&](std::span<const Candidate* const> candidates) {
+    std::vector<double> scores;
+    for (const Candidate* candidate : candidates)
+      scores.push_back(static_cast<double>(
+          std::inner_product(candidate->tokens.begin(), candidate->tokens.end(), wanted.begin(), 0,
+                             std::plus<>(), [](TokenId a, TokenId b) { return a == b ? 1 : 0; })));
+    return scores;
+  };
+  const char* wide = "cbs:block=1:beams=512:prune=64";
+  EXPECT_EQ(run(engine, engine, wide, hooks).answer().tokens, wanted);
   EXPECT_THROW(run(engine, engine, "power", hooks), BadInput);
   hooks.scorer = [](auto) { return std::vector<double>{}; };
   EXPECT_THROW(run(engine, engine, "beam", hooks), BadInput);
