@@ -58,7 +58,13 @@ TEST_F(InspectTest, TellsWhatAFolderHolds) {
   EXPECT_EQ(json["memory"]["kv_per_token"], 2 * 2 * 8 * 2);
   EXPECT_EQ(json["memory"]["cache"], 4 * 3 * 10 * 2 * 2 * 8 * 2);
   EXPECT_TRUE(json["problems"].empty() && json["unexpected"].empty());
-  EXPECT_NE(run_counterbeam("inspect " + model()).out.find("Llama (llama)"), std::string::npos);
+  EXPECT_EQ(json["source"], folder_.path().string());
+  const std::string name = folder_.path().filename().string();
+  EXPECT_EQ(json["name"], name);
+  const std::string text =
+      run_counterbeam("inspect --model '" + folder_.path().string() + "/'").out;
+  EXPECT_NE(text.find("model          " + name + "\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("Llama (llama)"), std::string::npos) << text;
 }
 
 TEST_F(InspectTest, ShowsWhereAnswersStop) {
