@@ -17,6 +17,15 @@ std::uint64_t hash_text(const std::string& text) {  // FNV-1a, equal on all mach
   return h;
 }
 
+// The sign of a symbol at one of the five points with mixed signs, 0 to 4. Two letters of the same
+// case, and the two cases of a letter, have different signs at some point: |x| + |y| is not |x +
+// y|.
+bool is_negative_at(int mixed_point, const std::string& text) {
+  std::uint64_t code = text.size() == 1 ? static_cast<unsigned char>(text[0]) : hash_text(text);
+  if (text.size() == 1 && text[0] >= 'A' && text[0] <= 'Z') code = ~code;
+  return code >> mixed_point & 1;
+}
+
 // The number of a rational exponent; null if the tree is not a number.
 const Rational* rational(const Tree& tree) {
   return tree->kind == Kind::Number ? &tree->number : nullptr;
@@ -41,13 +50,13 @@ Complex Evaluator::atom(const std::string& text) {
   const auto draw = static_cast<long>(uniform_below(key, 1u << 20));
   if (point_.draw == Point::Draw::Whole) return math_.complex(Rational(2 + draw % 30));
   Rational value = ratio(draw + (1 << 18), 1 << 19);
-  if (point_.draw == Point::Draw::Signed && (number % 2 == 0 || draw % 2))
+  if (point_.draw == Point::Draw::Signed && (number % 2 == 0 || is_negative_at(0, text)))
     value = -value;  // even points: all negative; odd points: mixed
   if (point_.draw == Point::Draw::Wide) {
     value *= 1 << 5 * (number % 4);
     const int kind = number / 4;  // positive, negative, mixed
     if (kind == 2) value = Integer(value) + (draw % 4 < 2 ? ratio(1, 64) : ratio(63, 64));
-    if (kind == 1 || (kind == 2 && draw % 2)) value = -value;
+    if (kind == 1 || (kind == 2 && is_negative_at(1 + number % 4, text))) value = -value;
   }
   return math_.complex(value);
 }

@@ -65,6 +65,19 @@ TEST(GradeMath, EveryAnswerEqualsItself) {
   for (const Pair& p : table()) EXPECT_TRUE(grade_math(p.gold, p.gold).equal) << p.gold;
 }
 
+// Expressions with kinks are equal only if they are for every choice of signs, whatever the
+// letters.
+TEST(GradeMath, SignsAreTriedForEveryPairOfLetters) {
+  const std::string letters = "abcmnpqrstuvwxyzABXY";
+  for (const char a : letters)
+    for (const char b : letters) {
+      if (b <= a) continue;
+      const std::string x(1, a), y(1, b);
+      EXPECT_FALSE(grade_math("|" + x + "|+|" + y + "|", "|" + x + "+" + y + "|").equal) << x << y;
+    }
+  EXPECT_TRUE(grade_math("|x||y|", "|xy|").equal);
+}
+
 TEST(GradeMath, ReferenceCases) {
   const auto path = shared_folder() / "fixtures/graders/math_equiv_cases.jsonl";
   CB_NEEDS_SHARED(path);
