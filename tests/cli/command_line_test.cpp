@@ -98,7 +98,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{
             "eval --task tinymath --methods sample --out /nowhere",
             "task \"tinymath\" is not known; known: tiny-math, tiny-code, tiny-choice, math500, "
-            "humaneval, gpqa, gsm8k; did you mean tiny-math?"},
+            "humaneval, gpqa, gsm8k, or a data file of yours (.jsonl, .csv); did you mean "
+            "tiny-math?"},
         Mistake{"help aks",
                 "\"aks\" is not a command; did you mean ask? (counterbeam --help lists "
                 "the commands)"},

@@ -197,7 +197,7 @@ try counterbeam help sco
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(result.out,
             "ask\n"
-            "--steer|--steps\n"
+            "--stop-at|--stop|--stop-id|--steer|--steps\n"
             "inspect\n"
             "cpu|cuda\n"
             "cpu|cuda\n"
