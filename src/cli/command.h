@@ -43,6 +43,7 @@ Value one_of(std::string& target, std::vector<std::string> choices);
 // Lists, with commas between their items.
 Value texts(std::vector<std::string>& target, std::string placeholder = "TEXT");
 Value wholes(std::vector<int>& target, int least, int most);
+Value numbers(std::vector<double>& target, double least, double most);
 // Several, one per argument.
 Value repeated(std::vector<std::string>& target, std::string placeholder);
 // Anything else: what is given goes to `take`.

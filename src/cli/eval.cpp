@@ -21,7 +21,7 @@ Command eval_command(const Globals& globals) {
   Command command = {
       .name = "eval",
       .summary = "Compare methods on tasks: accuracy, intervals, cost, a report",
-      .options = {options->task_option(), methods, options->out_option()},
+      .options = {options->choice.task_option(), methods, options->out_option()},
       .sections = {methods_section(), settings_section()},
       .examples = {"counterbeam eval --task tiny-math --methods sample,beam,cbs:steer=0.7 --out "
                    "runs/math",

@@ -25,16 +25,6 @@ void parse_shard(const std::string& text, EvalOptions& options) {
 
 }  // namespace
 
-Option EvalCommand::task_option() {
-  Option option = {.name = "--task",
-                   .value = texts(tasks, "TASK,..."),
-                   .help =
-                       "Tasks to run; also data files of yours with --grader, such as "
-                       "my.jsonl, or a task file .json that names several"};
-  for (const std::string_view name : task_names()) option.value.choices.emplace_back(name);
-  return option;
-}
-
 Option EvalCommand::out_option() {
   return {.name = "--out",
           .value =
@@ -44,13 +34,6 @@ Option EvalCommand::out_option() {
 
 void EvalCommand::add_to(Command& command) {
   std::vector<Option> options = {
-      {.name = "--data",
-       .value = text(data, "FILE"),
-       .help = "The task's file, or a folder that holds it (the tiny tasks ship)"},
-      {.name = "--grader",
-       .value = text(grader, "GRADER"),
-       .help = "How the answers of your own data file are graded: math (by value), choice (by "
-               "letter), code (by its test), exact (same text), regex (a pattern matches)"},
       contexts.files_option(),
       {.name = "--limit",
        .value = whole(run.limit, 1, 1 << 30),
@@ -68,14 +51,6 @@ void EvalCommand::add_to(Command& command) {
       {.name = "--shard",
        .value = text(shard, "I/N"),
        .help = "Run part I of N, such as 0/4; counterbeam merge joins the parts"},
-      {.name = "--prompt",
-       .value = text(user),
-       .help = "User message in place of the task's; {problem}, {prompt}, {question} and {choices} "
-               "are filled in, for your own files every field"},
-      {.name = "--extract",
-       .value = one_of(extract, {"strict", "lenient"}),
-       .help = "Whether an answer is looked for in a <think> block that is never closed: strict "
-               "does not, lenient does"},
       {.name = "--allow-failures",
        .value = flag(run.allow_failures),
        .help = "Go on if the first problem of a task fails, and exit with 0 although samples "
@@ -87,25 +62,10 @@ void EvalCommand::add_to(Command& command) {
        .value = flag(run.deterministic),
        .help = "Leave timings out of samples.jsonl, so that two runs are equal byte for byte"},
   };
-  command.options.insert(command.options.end(), options.begin(), options.end());
-  prompt.add_to(command, "System message in place of the task's; '' for none");
-  stop.add_to(command);
+  for (const std::vector<Option>& part : {choice.data_options(), options, choice.answer_options()})
+    command.options.insert(command.options.end(), part.begin(), part.end());
+  choice.add_prompt_options_to(command);
   shared.add_to(command);
-}
-
-std::vector<TaskData> EvalCommand::load_tasks(std::uint64_t seed) const {
-  std::vector<TaskData> loaded =
-      counterbeam::load_tasks(tasks, {.data = data,
-                                      .grader = grader,
-                                      .seed = seed,
-                                      .prompts = {prompt.system, user},
-                                      .extraction = extraction_named(extract)});
-  for (TaskData& task : loaded)
-    for (Problem& problem : task.problems) {
-      prompt.apply_to(problem.question);
-      stop.apply_to(problem.question);
-    }
-  return loaded;
 }
 
 void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
@@ -116,8 +76,8 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   run.methods = parse_methods(given, contexts.book());
   shared.apply_to(run.methods, contexts.book());
   if (samples) run.samples = *samples;
-  const std::vector<TaskData> loaded = load_tasks(globals.seed);
-  const LoadedModel model = load_model(globals, stop.at);
+  const std::vector<TaskData> loaded = choice.load(globals.seed);
+  const LoadedModel model = load_model(globals, choice.stop.at);
   run.seed = globals.seed;
   run.experiment = experiment;
   run.session = {std::string(kVersion), std::string(kCommit), globals.command};

@@ -7,39 +7,28 @@
 
 #include "cli/contexts_option.h"
 #include "cli/globals.h"
-#include "cli/question_options.h"
 #include "cli/shared_settings.h"
-#include "eval/own_tasks.h"
+#include "cli/task_choice.h"
 #include "eval/report.h"
 #include "eval/run.h"
 
 namespace counterbeam::cli {
 
 struct EvalCommand {
-  std::vector<std::string> tasks;
+  TaskChoice choice;
   std::vector<std::string> methods;  // lists and @FILEs as the user gave them
   ContextsOption contexts;
-  std::string data;
-  std::string grader;  // of data files that --task names
-  PromptOptions prompt;
-  std::string user;  // message in place of the task's
-  StopOptions stop;
   SharedSettings shared;
   std::string shard = "0/1";
-  std::string extract = "strict";
   std::optional<int> samples;  // in place of run.samples
   EvalOptions run;
 
-  Option task_option();
   Option out_option();
   // Adds the options except tasks, methods and out. REQUIRES this to outlive the parse.
   void add_to(Command& command);
   // Loads, runs, writes the reports and prints the table. Ctrl-C keeps what is done. `experiment`
   // is the preset's name, or empty.
   void execute(const Globals& globals, const std::string& experiment);
-
- private:
-  std::vector<TaskData> load_tasks(std::uint64_t seed) const;
 };
 
 // The table, and the paper's figures beside ours if it has any; with --json both as an object.

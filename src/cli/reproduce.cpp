@@ -24,7 +24,7 @@ void run_reproduce(ReproduceOptions& options, const Globals& globals) {
   if (!eval.samples) eval.samples = preset.samples;
   if (eval.run.concurrency == 0) eval.run.concurrency = preset.concurrency;
   if (options.quick && eval.run.limit == 0) eval.run.limit = preset.quick_limit;
-  if (eval.tasks.empty()) eval.tasks = {"tiny-math", "tiny-code", "tiny-choice"};
+  if (eval.choice.tasks.empty()) eval.choice.tasks = {"tiny-math", "tiny-code", "tiny-choice"};
   if (eval.run.out.empty()) eval.run.out = std::filesystem::path("runs") / options.name;
   eval.execute(globals, std::string(preset.name));
 }
@@ -41,7 +41,7 @@ Command reproduce_command(const Globals& globals) {
     experiments.rows.push_back(
         {.name = std::string(preset.name), .help = std::string(preset.about)});
   }
-  Option task = options->eval.task_option();
+  Option task = options->eval.choice.task_option();
   task.standard = "the three tiny ones";
   Option out = options->eval.out_option();
   out.standard = "runs/NAME";

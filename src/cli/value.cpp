@@ -53,6 +53,23 @@ void each_item(std::string_view list, const Item& item) {
   }
 }
 
+template <typename Number>
+Value list_of(std::vector<Number>& target, Number least, Number most, std::string placeholder,
+              std::string_view what) {
+  return {.placeholder = std::move(placeholder),
+          .standard = fmt::format("{}", fmt::join(target, ",")),
+          .range = fmt::format("{} to {}", least, most),
+          .several = true,
+          .take = [&target, least, most, what, given = false](std::string_view list,
+                                                              std::string_view origin) mutable {
+            if (!given) target.clear();  // what is given replaces the default
+            given = true;
+            each_item(list, [&](std::string_view item) {
+              target.push_back(parsed(item, origin, least, most, what));
+            });
+          }};
+}
+
 }  // namespace
 
 Value custom(std::string placeholder,
@@ -147,18 +164,11 @@ Value repeated(std::vector<std::string>& target, std::string placeholder) {
 }
 
 Value wholes(std::vector<int>& target, int least, int most) {
-  return {.placeholder = "INT,...",
-          .standard = fmt::format("{}", fmt::join(target, ",")),
-          .range = fmt::format("{} to {}", least, most),
-          .several = true,
-          .take = [&target, least, most, given = false](std::string_view list,
-                                                        std::string_view origin) mutable {
-            if (!given) target.clear();  // what is given replaces the default
-            given = true;
-            each_item(list, [&](std::string_view item) {
-              target.push_back(parsed(item, origin, least, most, "a whole number"));
-            });
-          }};
+  return list_of(target, least, most, "INT,...", "a whole number");
+}
+
+Value numbers(std::vector<double>& target, double least, double most) {
+  return list_of(target, least, most, "NUMBER,...", "a number");
 }
 
 }  // namespace counterbeam::cli

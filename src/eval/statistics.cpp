@@ -24,27 +24,6 @@ Interval wilson(double mean, double count, double z = kNormal95) {
   return {mean, std::max(0.0, centre - half), std::min(1.0, centre + half)};
 }
 
-// The 97.5 % point of Student's t, by bisection of its distribution function (Simpson's rule).
-double student_95(double freedom) {
-  const auto density = [&](double t) {
-    return std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) /
-           std::sqrt(freedom * M_PI) * std::pow(1 + t * t / freedom, -(freedom + 1) / 2);
-  };
-  const auto below = [&](double t) {  // P(0 < T < t)
-    constexpr int kSteps = 400;
-    const double h = t / kSteps;
-    double sum = density(0) + density(t);
-    for (int i = 1; i < kSteps; ++i) sum += (i % 2 ? 4 : 2) * density(i * h);
-    return sum * h / 3;
-  };
-  double low = 1.9, high = 13;  // 12.706 at one degree of freedom
-  for (int i = 0; i < 40; ++i) {
-    const double middle = (low + high) / 2;
-    (below(middle) < 0.475 ? low : high) = middle;
-  }
-  return low;
-}
-
 // Two-sided exact test: the probability of a split at least as uneven under a fair coin.
 double mcnemar(int only_a, int only_b) {
   const int n = only_a + only_b;
@@ -82,20 +61,6 @@ double sign_flip(std::vector<double> differences) {
   return as_extreme / (kPermutations + 1);
 }
 
-// Wilson's interval of a mean over questions, for the effective sample size that the variance of
-// the question values gives, at most `most`.
-Interval clustered(const std::vector<double>& values, double most) {
-  const auto n = static_cast<double>(values.size());
-  double mean = 0, square = 0;
-  for (const double value : values) mean += value;
-  mean /= n;
-  if (n == 1) return wilson(mean, n);
-  for (const double value : values) square += std::pow(value - mean, 2);
-  const double variance = square / (n * (n - 1));  // of the mean
-  const double count = variance > 0 ? mean * (1 - mean) / variance : n;
-  return wilson(mean, std::clamp(count, 1.0, std::max(1.0, most)), student_95(n - 1));
-}
-
 // The probability that k of the question's samples hold a correct one.
 double pass_share(const QuestionTally& question, int k) {
   if (question.samples - question.correct < k) return 1;
@@ -106,6 +71,43 @@ double pass_share(const QuestionTally& question, int k) {
 }
 
 }  // namespace
+
+// By bisection of the distribution function (Simpson's rule).
+double student_95(double freedom) {
+  const auto density = [&](double t) {
+    return std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) /
+           std::sqrt(freedom * M_PI) * std::pow(1 + t * t / freedom, -(freedom + 1) / 2);
+  };
+  const auto below = [&](double t) {  // P(0 < T < t)
+    constexpr int kSteps = 400;
+    const double h = t / kSteps;
+    double sum = density(0) + density(t);
+    for (int i = 1; i < kSteps; ++i) sum += (i % 2 ? 4 : 2) * density(i * h);
+    return sum * h / 3;
+  };
+  double low = 1.9, high = 13;  // 12.706 at one degree of freedom
+  for (int i = 0; i < 40; ++i) {
+    const double middle = (low + high) / 2;
+    (below(middle) < 0.475 ? low : high) = middle;
+  }
+  return low;
+}
+
+Interval share_interval(double mean, double variance, double freedom, double most) {
+  const double count = variance > 0 ? mean * (1 - mean) / variance : freedom + 1;
+  return wilson(mean, std::clamp(count, 1.0, std::max(1.0, most)), student_95(freedom));
+}
+
+Interval mean_share(std::span<const double> values, double most) {
+  CB_CHECK(!values.empty());
+  const auto n = static_cast<double>(values.size());
+  double mean = 0, square = 0;
+  for (const double value : values) mean += value;
+  mean /= n;
+  if (n == 1) return wilson(mean, n);
+  for (const double value : values) square += std::pow(value - mean, 2);
+  return share_interval(mean, square / (n * (n - 1)), n - 1, most);
+}
 
 Interval accuracy(std::span<const QuestionTally> questions) {
   CB_CHECK(!questions.empty());
@@ -118,7 +120,7 @@ Interval accuracy(std::span<const QuestionTally> questions) {
     samples += question.samples;
   }
   mean /= n;
-  return samples == n ? wilson(mean, n) : clustered(shares, samples);
+  return samples == n ? wilson(mean, n) : mean_share(shares, samples);
 }
 
 std::optional<Interval> pass_at_k(std::span<const QuestionTally> questions, int k) {
@@ -131,7 +133,7 @@ std::optional<Interval> pass_at_k(std::span<const QuestionTally> questions, int 
     shares.push_back(pass_share(question, k));
     samples += question.samples;
   }
-  return clustered(shares, samples / k);
+  return mean_share(shares, samples / k);
 }
 
 std::optional<double> best_of_k(std::span<const std::vector<ScoredSample>> questions, int k) {

@@ -22,6 +22,18 @@ struct Interval {
   double high = 0;
 };
 
+// The 97.5 % point of Student's t. REQUIRES: freedom >= 1.
+double student_95(double freedom);
+
+// The 95 % interval of a mean within [0, 1] whose variance was estimated with so many degrees of
+// freedom: Wilson's for the effective sample size mean (1 - mean) / variance, which lies between 1
+// and `most`; where the variance is 0, for freedom + 1 values.
+Interval share_interval(double mean, double variance, double freedom, double most);
+
+// The mean of one value within [0, 1] per question, with its interval by share_interval().
+// REQUIRES: at least one value.
+Interval mean_share(std::span<const double> values, double most);
+
 // The mean over questions of the share of correct samples, with a 95 % interval. With one sample
 // per question the interval is Wilson's. Samples of a question are not independent: with several,
 // it is Wilson's for the effective sample size, mean (1 - mean) over the variance of the question

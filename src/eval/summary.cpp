@@ -239,18 +239,18 @@ std::string without_numbers(const std::string& cause) {
   return kind;
 }
 
-void add_failure(std::vector<Failure>& failures, const Sample& sample) {
-  const auto same = std::find_if(failures.begin(), failures.end(), [&](const Failure& failure) {
-    return failure.task == sample.task && failure.method == sample.method &&
-           without_numbers(failure.cause) == without_numbers(sample.error);
+}  // namespace
+
+void add_failure(std::vector<Failure>& failures, Failure failure) {
+  const auto same = std::find_if(failures.begin(), failures.end(), [&](const Failure& other) {
+    return other.task == failure.task && other.method == failure.method &&
+           without_numbers(other.cause) == without_numbers(failure.cause);
   });
   if (same == failures.end())
-    failures.push_back({sample.task, sample.method, sample.error, sample.id, 1});
+    failures.push_back(std::move(failure));
   else
-    ++same->samples;
+    same->samples += failure.samples;
 }
-
-}  // namespace
 
 EvalSummary summarise(const std::vector<Sample>& samples) {
   if (samples.empty()) bad_input("there are no samples to summarise");
@@ -260,7 +260,7 @@ EvalSummary summarise(const std::vector<Sample>& samples) {
     Group& group = groups[sample.task][sample.method];
     if (!sample.error.empty()) {
       ++group.failed;
-      add_failure(summary.failures, sample);
+      add_failure(summary.failures, {sample.task, sample.method, sample.error, sample.id, 1});
       continue;
     }
     group.questions[sample.id].samples.push_back(&sample);

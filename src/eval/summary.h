@@ -50,6 +50,9 @@ struct Failure {
   int samples = 0;
 };
 
+// Adds a failure to those of the same task, method and cause up to its numbers, or as a new one.
+void add_failure(std::vector<Failure>& failures, Failure failure);
+
 struct EvalSummary {
   std::vector<TaskSummary> tasks;     // those with graded samples
   TaskSummary average;                // over tasks, equally weighted; empty if there is only one

@@ -67,19 +67,9 @@ function show_charts(task) {
   add_figure(place, `Accuracy against compute: ${task.task}`, (at, width) => draw_compute(at, width, task));
   if (task.methods.some(m => (m.pass_at || []).length > 1)) add_figure(place, `pass@k: ${task.task}`, (at, width) => draw_pass(at, width, task));
 }
-// Drawings that the program made. They are parsed as XML, and anything that could act is left out.
+// The figures that the experiment brings along.
 function show_given_figures() {
   const given = data.figures || [];
   by_id("figures").hidden = !given.length;
-  for (const figure of given) {
-    const root = new DOMParser().parseFromString(figure.svg, "image/svg+xml").documentElement;
-    if (root.localName !== "svg") continue;
-    for (const element of root.querySelectorAll("script, foreignObject, style")) element.remove();
-    for (const element of [root, ...root.querySelectorAll("*")]) for (const {name} of [...element.attributes])
-      if (/^on|href$/i.test(name)) element.removeAttribute(name);
-    const box = make("figure", by_id("given-figures")), caption = make("figcaption", box);
-    make("span", caption, figure.title);
-    button(caption, "SVG", () => save(`${file_name(figure.name)}.svg`, "image/svg+xml", figure.svg), {class: "quiet", "aria-label": `Download "${figure.title}" as SVG`});
-    make("div", box, undefined, {class: "plot"}).appendChild(document.importNode(root, true));
-  }
+  for (const figure of given) add_drawing(by_id("given-figures"), figure);
 }
