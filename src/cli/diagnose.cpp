@@ -141,7 +141,7 @@ Command diagnose_command(const Globals& globals) {
                    .value = numbers(run.settings.steers, 0, 100),
                    .help = "Steering strengths 1/alpha of the score"},
                   {.name = "--block",
-                   .value = whole(probe.block, 1, 1 << 20),
+                   .value = whole(probe.block, 1, 4096),
                    .help = "Tokens of a block, for what is known after each"},
                   {.name = "--max-tokens",
                    .value = whole(probe.max_tokens, 1, 1 << 20),

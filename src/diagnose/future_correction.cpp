@@ -157,7 +157,12 @@ LogZeta log_zeta(std::span<const double> rewards, double steer) {
   const double whole = log_mean_exp(all);
   std::vector<double> without;
   for (std::size_t left_out = 0; left_out < all.size(); ++left_out) {
-    std::vector<double> rest = all;
+    const double share = std::exp(all[left_out] - whole) / n;  // of the sum of all weights
+    if (share < 0.9) {
+      without.push_back(whole + std::log((1 - share) * n / (n - 1)));
+      continue;
+    }
+    std::vector<double> rest = all;  // 1 - share would cancel
     rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(left_out));
     without.push_back(log_mean_exp(rest));
   }

@@ -74,9 +74,10 @@ double pass_share(const QuestionTally& question, int k) {
 
 // By bisection of the distribution function (Simpson's rule).
 double student_95(double freedom) {
+  const double peak = std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) /
+                      std::sqrt(freedom * M_PI);
   const auto density = [&](double t) {
-    return std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) /
-           std::sqrt(freedom * M_PI) * std::pow(1 + t * t / freedom, -(freedom + 1) / 2);
+    return peak * std::pow(1 + t * t / freedom, -(freedom + 1) / 2);
   };
   const auto below = [&](double t) {  // P(0 < T < t)
     constexpr int kSteps = 400;

@@ -22,8 +22,8 @@ TEST(Separation, ByHandWithTies) {
   const std::vector<ScoredAnswers> one = {answers({2, 3}, {1, 2})};
   EXPECT_DOUBLE_EQ(question_aucs(one)[0], 0.875);
   EXPECT_DOUBLE_EQ(pooled_auc(one), 0.875);
-  const std::vector<ScoredAnswers> several = {
-      answers({2, 3}, {1, 2}), answers({}, {9}), answers({0}, {5, 6}), answers({7}, {})};
+  const std::vector<ScoredAnswers> several = {answers({2, 3}, {1, 2}), answers({}, {9}),
+                                              answers({0}, {5, 6}), answers({7}, {})};
   const Separation result = separation(several);
   EXPECT_EQ(result.questions, 2);
   EXPECT_EQ(result.comparisons, 4 + 2);
@@ -34,8 +34,9 @@ TEST(Separation, ByHandWithTies) {
 }
 
 TEST(Separation, NothingToCompare) {
-  for (const std::vector<ScoredAnswers>& questions :
-       {std::vector<ScoredAnswers>{}, {answers({1, 2}, {})}, {answers({}, {1}), answers({}, {2})}}) {
+  for (const std::vector<ScoredAnswers>& questions : {std::vector<ScoredAnswers>{},
+                                                      {answers({1, 2}, {})},
+                                                      {answers({}, {1}), answers({}, {2})}}) {
     const Separation result = separation(questions);
     EXPECT_EQ(result.questions, 0);
     EXPECT_FALSE(result.within);
@@ -82,7 +83,8 @@ TEST(Separation, IsTheShareOfPairsAndKnowsNoScale) {
 
 // Questions differ in difficulty and in the level of their scores; right answers score higher by
 // `shift` standard deviations.
-std::vector<ScoredAnswers> simulated(std::mt19937_64& random, int count, int samples, double shift) {
+std::vector<ScoredAnswers> simulated(std::mt19937_64& random, int count, int samples,
+                                     double shift) {
   std::normal_distribution<double> normal;
   std::uniform_real_distribution<double> unit;
   std::vector<ScoredAnswers> questions;
@@ -99,7 +101,7 @@ std::vector<ScoredAnswers> simulated(std::mt19937_64& random, int count, int sam
 
 TEST(Separation, IntervalsContainTheTruthInNineteenOfTwentySimulations) {
   std::mt19937_64 random(11);
-  constexpr int kTrials = 1500;
+  constexpr int kTrials = 600;
   for (const auto& [count, shift] : {std::pair{25, 0.0}, {60, 0.8}}) {
     const double truth = 0.5 * std::erfc(-shift / 2);  // P(N(shift, 2) > 0)
     // Pooled scores also differ by the level of their question: N(shift, 4).
@@ -133,7 +135,7 @@ TEST(ClusteredMean, ByHand) {
 TEST(ClusteredMean, IntervalCoversWhereValuesOfAQuestionDepend) {
   std::mt19937_64 random(3);
   std::normal_distribution<double> normal;
-  constexpr int kTrials = 1500;
+  constexpr int kTrials = 600;
   int holds = 0;
   for (int trial = 0; trial < kTrials; ++trial) {
     std::vector<ClusterSum> questions;

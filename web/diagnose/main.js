@@ -35,7 +35,7 @@ function show_task(task, index) {
   for (const pair of task.pairs) {
     const box = make("div", verdicts, undefined, {class: `verdict ${pair.verdict}`, title: `+ ${pair.positive}\n\u2212 ${pair.negative}`});
     make("b", box, `${pair.contexts}:`);
-    box.append(`${pair.sentence}.`);
+    box.append(` ${pair.sentence}.`);
   }
   if (task.pairs.length > 3) make("p", section, `${task.pairs.length} pairs are judged by 95 % intervals: expect one in forty to look helpful by chance.`, {class: "note"});
   make("h3", section, "Does the reward know right from wrong?");
