@@ -42,7 +42,8 @@ struct BlockSeparation {
 enum class PairEffect {
   Helps,       // the reward separates, and with it the score does better than likelihood
   Separates,   // the reward separates, but the score is not shown to do better
-  Harms,       // the reward prefers wrong answers
+  Harms,       // the reward prefers wrong answers, and with it the score does worse
+  Opposes,     // the reward prefers wrong answers, but the score is not shown to do worse
   NoEvidence,  // the interval contains 0.5 and excludes a useful AUC
   Unclear,     // too few questions to tell
 };

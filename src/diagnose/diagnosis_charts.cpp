@@ -93,7 +93,7 @@ std::string divergence_chart(const TaskDiagnosis& task) {
   return bar_chart(plot);
 }
 
-// The shares of the bins of a histogram as values at their centres.
+// Counts span orders of magnitude, so they are points on a logarithmic axis; empty bins have none.
 std::string reward_chart(const PairDiagnosis& pair) {
   const RewardHistogram& histogram = pair.rewards.histogram;
   const double width =
@@ -108,7 +108,7 @@ std::string reward_chart(const PairDiagnosis& pair) {
       series.points.push_back({histogram.low + width * (static_cast<double>(i) + 0.5),
                                static_cast<double>(histogram.counts[i])});
   plot.series = {series};
-  return line_chart(plot);
+  return scatter_chart(plot);
 }
 
 std::string answers_chart(const PairDiagnosis& pair) {

@@ -174,6 +174,9 @@ std::vector<ScoringPoint> points_of(const std::vector<ProbedAnswer>& answers,
 ProbedQuestion probe_question(const Task& task, std::span<const Prompts> pairs,
                               const ProbeSettings& probe, bool futures) {
   CB_CHECK(!task.prompts.contrast() && !pairs.empty());
+  if (!task.engine.info().abilities.given_logprobs)
+    bad_input("diagnose needs log-probabilities of given tokens, which {} does not offer",
+              task.engine.info().description);
   const Settings settings = sampling_settings(task, pairs, probe);
   std::vector<Ranking> rankings;
   for (const Prompts& prompts : pairs) rankings.push_back({prompts, 0, Aggregate::Mean});

@@ -59,7 +59,8 @@ struct ProbeSettings {
 // Draws and reads the answers to a question; with `futures` also the rollouts of two scoring
 // points: the end of the first block, and the block end nearest to half of the longest answer.
 // Every draw is keyed by the seed and the question of the task. An answer has at most as many
-// tokens as fit under the longest prompt. REQUIRES: task.prompts without contrast; they are the
+// tokens as fit under the longest prompt. Error where a prompt leaves no room, or where the engine
+// has no log-probabilities of given tokens. REQUIRES: task.prompts without contrast; they are the
 // base of all pairs.
 ProbedQuestion probe_question(const Task& task, std::span<const Prompts> pairs,
                               const ProbeSettings& settings, bool futures);

@@ -132,7 +132,8 @@ TEST(Verdict, TheIntervalDecides) {
   EXPECT_EQ(effect(40, {0.81, 0.77, 0.85}), PairEffect::Separates);
   EXPECT_EQ(effect(40, {0.81, 0.49, 0.95}, {0.2, 0.1, 0.3}), PairEffect::Unclear);
   EXPECT_EQ(effect(40, {0.51, 0.46, 0.56}), PairEffect::NoEvidence);
-  EXPECT_EQ(effect(40, {0.30, 0.20, 0.41}), PairEffect::Harms);
+  EXPECT_EQ(effect(40, {0.30, 0.20, 0.41}, {-0.2, -0.3, -0.1}), PairEffect::Harms);
+  EXPECT_EQ(effect(40, {0.30, 0.20, 0.41}), PairEffect::Opposes);
   EXPECT_EQ(effect(9, {0.95, 0.90, 0.99}, {0.2, 0.1, 0.3}), PairEffect::Unclear);
   EXPECT_EQ(verdict_of(pair_with(40, {0.51, 0.46, 0.56}, {})).sentence,
             "no evidence that this pair helps (AUC 0.51, 0.46 to 0.56)");

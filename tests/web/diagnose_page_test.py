@@ -39,6 +39,7 @@ class DiagnosePage(web.PageTest):
             futures = sum(len(point["steers"]) for pair in task["pairs"] for point in pair["future"])
             rows = self.page.execute_script("return document.querySelectorAll(`#task-${arguments[0]} [aria-label='Future correction'] tbody tr`).length", index)
             self.assertEqual(rows, futures)
+            self.assertGreater(futures, 0)
 
     def test_tokens_with_large_rewards_are_listed_as_text(self):
         pair = self.diagnosis["tasks"][0]["pairs"][0]
@@ -52,6 +53,12 @@ class DiagnosePage(web.PageTest):
             self.assertEqual(web.overlapping_labels(self.page), [], width)
             wide = self.page.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
             self.assertLessEqual(wide, 0, width)
+
+    def test_rows_of_tables_are_not_tall(self):
+        for width, most in ((None, 40), (390, 90)):  # one line; on a phone the name takes a few
+            web.emulate(self.page, width)
+            tall = self.page.execute_script("return [...document.querySelectorAll('[role=region] tbody tr')].filter(r => !r.closest('.tokens') && r.offsetHeight > arguments[0]).map(r => r.textContent)", most)
+            self.assertEqual(tall, [], width)
 
     def test_texts_are_readable_in_both_schemes(self):
         for dark in (False, True):

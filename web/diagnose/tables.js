@@ -10,12 +10,12 @@ function fine(interval) {
 }
 const points = x => `${x > 0 ? "+" : ""}${fixed(100 * x, 1)}`;
 
-function scrolling_table(place, label, head, rows, texts = [0]) {
+function scrolling_table(place, label, head, rows) {
   const box = make("div", place, undefined, {class: "scroll", tabindex: "0", role: "region", "aria-label": label});
   const table = make("table", box);
-  table_row(make("thead", table), head, "th", texts);
+  table_row(make("thead", table), head, "th");
   const body = make("tbody", table);
-  for (const row of rows) table_row(body, row, "td", texts);
+  for (const row of rows) table_row(body, row);
   return table;
 }
 function show_separation(place, task) {
@@ -38,22 +38,24 @@ function show_rewards(place, task) {
   make("p", place, "KL is per token, of the base prompt from each context. r_max is the largest |reward| seen; it grows with the number of tokens, so the 99.9 % quantile stands beside it.", {class: "note"});
 }
 function show_future(place, task) {
-  const rows = task.pairs.flatMap(pair => pair.future.flatMap(point => point.steers.map(at => [
-    `${pair.contexts}, ${point.place === "halfway" ? "half-way" : "first block"}, ${at.steer}`, fixed(point.tokens, 0), fixed(point.remaining_tokens, 0),
-    short(at.log_zeta), `${short(at.spread)} (noise ${short(at.noise)})`, short(at.score_spread), `${fixed(100 * at.order_changes, 0)} %`,
-    `${fixed(at.effective_rollouts, 1)} of ${point.rollouts}`, at.distance ? `${spread(at.distance, 2)}, noise ${fixed(at.distance_noise, 2)}` : "-",
-    `${fixed(at.bound)}${at.bound > 0.99 ? " (vacuous)" : ""}`, fixed(at.bound_999), fixed(at.bound_balanced)])));
+  const rows = task.pairs.flatMap(pair => pair.future.flatMap(point => point.steers.map(at => (
+    {name: `${pair.contexts}, ${point.place === "halfway" ? "half-way" : "first block"}, ${at.steer}`, point, at}))));
   if (!rows.length) { make("p", place, "No rollouts were made, or no two partial answers of a question differed.", {class: "note"}); return; }
-  scrolling_table(place, "Future correction", ["pair, place, steer", "tokens", "to come", "log zeta", "spread among siblings", "spread of the score", "pairs reordered",
-    "effective rollouts", "distance", "bound", "bound, 99.9 %", "bound, balanced"], rows);
-  make("p", place, "log zeta is what the target adds to a partial answer for its future, and what a search ignores; only its spread among siblings changes a ranking. " +
-    "Distance: total variation between siblings weighted with and without zeta. The bounds on it are tanh((T \u2212 t) r/alpha) with T the longest answer seen; above 0.99 they say nothing. " +
+  scrolling_table(place, "Future correction",
+    ["pair, place, steer", "tokens", "to come", "log zeta", "spread among siblings", "spread of the score", "pairs reordered", "effective rollouts"],
+    rows.map(({name, point, at}) => [name, fixed(point.tokens, 0), fixed(point.remaining_tokens, 0), short(at.log_zeta),
+      `${short(at.spread)} (noise ${short(at.noise)})`, short(at.score_spread), `${fixed(100 * at.order_changes, 0)} %`, `${fixed(at.effective_rollouts, 1)} of ${point.rollouts}`]));
+  make("p", place, "log zeta is what the target adds to a partial answer for its future, and what a search ignores; only its spread among siblings, beside that of the score, changes a ranking.", {class: "note"});
+  scrolling_table(place, "Bounds", ["pair, place, steer", "distance", "bound", "with 99.9 % of |r|", "if balanced"],
+    rows.map(({name, at}) => [name, at.distance ? `${spread(at.distance, 2)}, noise ${fixed(at.distance_noise, 2)}` : "-",
+      `${fixed(at.bound)}${at.bound > 0.99 ? " (vacuous)" : ""}`, fixed(at.bound_999), fixed(at.bound_balanced)]));
+  make("p", place, "Distance: total variation between siblings of the first block weighted with and without zeta. Its bound is tanh((T \u2212 t) r/alpha) with T the longest answer seen; above 0.99 it says nothing. " +
     "The balanced form holds only if the mean reward is zero after every prefix.", {class: "note"});
 }
 function show_tokens(place, pair) {
   const details = make("details", place);
   make("summary", details, `Tokens with the largest rewards: ${pair.contexts}`);
-  const table = scrolling_table(details, `Tokens: ${pair.contexts}`, ["reward", "token after its text", "problem", "answer"], [], [1, 2, 3]);
+  const table = scrolling_table(details, `Tokens: ${pair.contexts}`, ["reward", "token after its text", "problem", "answer"], []);
   table.classList.add("tokens");
   for (const token of [...pair.highest_tokens, ...pair.lowest_tokens.toReversed()]) {
     const row = make("tr", table.tBodies[0]);
@@ -61,7 +63,7 @@ function show_tokens(place, pair) {
     const words = make("span", make("td", row, undefined, {class: "words"}), undefined, {class: "token"});
     make("span", words, token.before, {class: "before"});
     make("mark", words, token.token);
-    make("td", row, token.problem, {class: "text"});
-    make("td", row, token.correct ? "right" : "wrong", {class: `text ${token.correct ? "right" : "wrong"}`});
+    make("td", row, token.problem);
+    make("td", row, token.correct ? "right" : "wrong", {class: token.correct ? "right" : "wrong"});
   }
 }
