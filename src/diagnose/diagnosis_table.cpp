@@ -97,10 +97,13 @@ std::string pair_lines(const PairDiagnosis& pair) {
 }  // namespace
 
 std::string interval_text(const Interval& interval, int digits) {
-  if (!std::isfinite(interval.low) || !std::isfinite(interval.high))
-    return fmt::format("{:.{}f}", interval.mean, digits);
-  return fmt::format("{:.{}f} ({:.{}f} to {:.{}f})", interval.mean, digits, interval.low, digits,
-                     interval.high, digits);
+  const auto number = [&](double value) {
+    const std::string text = fmt::format("{:.{}f}", value, digits);
+    return text.find_first_not_of("-0.") == text.npos ? fmt::format("{:.{}f}", 0.0, digits) : text;
+  };
+  if (!std::isfinite(interval.low) || !std::isfinite(interval.high)) return number(interval.mean);
+  return fmt::format("{} ({} to {})", number(interval.mean), number(interval.low),
+                     number(interval.high));
 }
 
 std::string interval_text(const std::optional<Interval>& interval, int digits) {

@@ -146,6 +146,7 @@ TEST(Verdict, TheIntervalDecides) {
 TEST(Diagnosis, TextsOfIntervals) {
   EXPECT_EQ(interval_text(Interval{0.5, 0.25, 0.75}, 2), "0.50 (0.25 to 0.75)");
   EXPECT_EQ(interval_text(Interval{0.5, -INFINITY, INFINITY}, 2), "0.50");
+  EXPECT_EQ(interval_text(Interval{-0.001, -0.02, 0.001}, 2), "0.00 (-0.02 to 0.00)");
   EXPECT_EQ(interval_text(std::optional<Interval>()), "-");
   EXPECT_EQ(fine_interval_text({0.00123, 0.00113, 0.00133}), "0.00123 (0.00113 to 0.00133)");
 }

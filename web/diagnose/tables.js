@@ -1,5 +1,5 @@
 // The tables of a diagnosis.
-const fixed = (x, digits = 3) => x === null || x === undefined ? "-" : x.toFixed(digits).replace("-", MINUS);
+const fixed = (x, digits = 3) => x === null || x === undefined ? "-" : x.toFixed(digits).replace(/^-(?=[0.]*$)/, "").replace("-", MINUS);
 const short = x => x === null || x === undefined ? "-" : Number(x.toPrecision(3)).toString().replace("-", MINUS);
 const spread = (interval, digits = 3) => !interval ? "-" : interval.low === null ? fixed(interval.mean, digits) :
   `${fixed(interval.mean, digits)} (${fixed(interval.low, digits)} to ${fixed(interval.high, digits)})`;
