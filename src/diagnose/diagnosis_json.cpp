@@ -1,4 +1,6 @@
 // The JSON form; docs/diagnose.md documents its fields.
+#include <fmt/format.h>
+
 #include <cmath>
 
 #include "base/json.h"
