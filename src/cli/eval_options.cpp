@@ -68,7 +68,7 @@ void EvalCommand::add_to(Command& command) {
   shared.add_to(command);
 }
 
-void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
+void EvalCommand::resolve_methods() {
   parse_shard(shard, run);
   std::vector<MethodText> given;
   for (const std::string& list : methods)
@@ -76,8 +76,11 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   run.methods = parse_methods(given, contexts.book());
   shared.apply_to(run.methods, contexts.book());
   if (samples) run.samples = *samples;
-  const std::vector<TaskData> loaded = choice.load(globals.seed);
-  const LoadedModel model = load_model(globals, choice.stop.at);
+}
+
+EvalSummary EvalCommand::run_and_report(const LoadedModel& model,
+                                        const std::vector<TaskData>& loaded, const Globals& globals,
+                                        const std::string& experiment) {
   run.seed = globals.seed;
   run.experiment = experiment;
   run.session = {std::string(kVersion), std::string(kCommit), globals.command};
@@ -92,7 +95,14 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
                     "--resume",
                     run.out.string()));
   }
-  const EvalSummary summary = write_reports(run.out);
+  return write_reports(run.out);
+}
+
+void EvalCommand::execute(const Globals& globals, const std::string& experiment) {
+  resolve_methods();
+  const std::vector<TaskData> loaded = choice.load(globals.seed);
+  const LoadedModel model = load_model(globals, choice.stop.at);
+  const EvalSummary summary = run_and_report(model, loaded, globals, experiment);
   print_summary(summary, run.out, globals);
   if (!run.allow_failures) refuse_failures(summary);
 }

@@ -29,6 +29,13 @@ struct EvalCommand {
   // Loads, runs, writes the reports and prints the table. Ctrl-C keeps what is done. `experiment`
   // is the preset's name, or empty.
   void execute(const Globals& globals, const std::string& experiment);
+
+  // The steps of it, for a command that runs several evaluations over one model.
+  // Checks methods, settings and shard, and puts them into `run`.
+  void resolve_methods();
+  // REQUIRES: resolve_methods() was called.
+  EvalSummary run_and_report(const LoadedModel& model, const std::vector<TaskData>& loaded,
+                             const Globals& globals, const std::string& experiment);
 };
 
 // The table, and the paper's figures beside ours if it has any; with --json both as an object.

@@ -16,6 +16,14 @@ Json object_field(const Json& object, const char* name) {
   return object.contains(name) && object[name].is_object() ? object[name] : Json::object();
 }
 
+// How questions are asked, as far as their digest does not say it.
+std::string asking_of(const Json& task) {
+  Json asking = Json::array();
+  for (const char* name : {"raw", "template_arguments", "system_as_user", "stop", "stop_ids"})
+    asking.push_back(field_text(task, name));
+  return to_line(asking);
+}
+
 std::string versions_of(const Json& run) {
   std::string versions;
   if (!run.contains("sessions") || !run["sessions"].is_array()) return versions;
@@ -38,6 +46,7 @@ RunFacts read_run_facts(const std::filesystem::path& folder) {
     bad_input("{}: is not a JSON object; it is not the run.json of an evaluation", path.string());
   facts.experiment = field_text(run, "experiment");
   facts.model = field_text(run, "model");
+  facts.fingerprint = field_text(run, "fingerprint");
   facts.dtype = field_text(run, "dtype");
   facts.device = field_text(run, "device");
   facts.seed = field_text(run, "seed");
@@ -46,7 +55,7 @@ RunFacts read_run_facts(const std::filesystem::path& folder) {
   for (const auto& [name, settings] : methods.items()) facts.settings[name] = to_line(settings);
   for (const auto& [name, task] : tasks.items())
     facts.tasks[name] = {field_text(task, "problems"), field_text(task, "digest"),
-                         field_text(task, "extract")};
+                         field_text(task, "grader"), field_text(task, "extract"), asking_of(task)};
   return facts;
 }
 

@@ -37,6 +37,11 @@ function button(parent, text, action, attributes) {
   element.addEventListener("click", action);
   return element;
 }
+// Links to the sections of the page.
+function show_sections() {
+  for (const section of document.querySelectorAll("main > section:not([hidden])"))
+    make("a", by_id("sections"), section.querySelector("h2").textContent, {href: `#${section.id}`});
+}
 
 const MINUS = "\u2212";
 const percent = x => (100 * x).toFixed(1);

@@ -63,7 +63,3 @@ function show_failures() {
     make("li", causes, `${entry.samples} \u00d7 ${clip(entry.cause, 300)} (${clip(entry.places.join("; "), 240)})`);
   if (list.length > 8) make("li", causes, `and ${plural(list.length - 8, "other cause")}; summary.json has all`);
 }
-function show_sections() {
-  for (const section of document.querySelectorAll("main > section:not([hidden])"))
-    make("a", by_id("sections"), section.querySelector("h2").textContent, {href: `#${section.id}`});
-}
