@@ -59,7 +59,7 @@ std::vector<Figure> accuracy_figures(const std::vector<ComparedModel>& models) {
     plot.title = fmt::format("All methods on {}", name);
     plot.description = "Mean over questions with its 95 % interval, per method and model.";
     plot.value.name = "accuracy";
-    plot.categories = method_labels(methods);
+    plot.categories = method_words(methods);
     plot.dots = true;
     for (const ComparedModel& model : models)
       if (const TaskSummary* task = task_in(model, name)) add_series(plot, model, *task, methods);

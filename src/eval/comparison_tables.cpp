@@ -177,11 +177,15 @@ ResultTable pass_table(std::string name, std::string title, const ModelSummaries
   return table;
 }
 
-void add_pair(ResultTable& table, const std::string& first, const std::string& second,
-              const MethodPair& pair) {
+void add_csv(ResultTable& table, const std::string& first, const std::string& second,
+             const MethodPair& pair) {
   table.csv.push_back({first, second, pair.a, pair.b, all_digits(pair.test.difference),
                        all_digits(pair.test.p_value), test_name(pair.test),
                        std::to_string(pair.questions)});
+}
+
+void add_row(ResultTable& table, const std::string& first, const std::string& second,
+             const MethodPair& pair) {
   table.rows.push_back({first, second, pair.a, pair.b, in_points(pair.test.difference),
                         p_text(pair.test.p_value), std::to_string(pair.questions)});
 }
@@ -197,13 +201,33 @@ ResultTable pair_table(std::string name, std::string title, const std::string& f
   return table;
 }
 
+// The pair with the best method first; empty if neither is the best.
+std::optional<MethodPair> from_best(MethodPair pair, const std::string& best) {
+  if (pair.a != best && pair.b != best) return std::nullopt;
+  if (pair.a == best) return pair;
+  std::swap(pair.a, pair.b);
+  pair.test.difference = -pair.test.difference;
+  return pair;
+}
+
+// The CSV has every pair. Their number grows with the square of the methods, so a reader gets the
+// differences from the best method of each task.
 ResultTable differences_table(const ModelSummaries& models) {
   ResultTable table =
-      pair_table("differences", "Differences between methods, paired by question", "model", "task");
+      pair_table("differences", "Differences from the best method of each task, paired by question",
+                 "model", "task");
   for (const ModelSummary& model : models)
-    for (const TaskSummary* task : model.columns())
-      for (const MethodPair& pair : task->pairs)
-        if (pair.questions > 0) add_pair(table, model.model, task->task, pair);
+    for (const TaskSummary* task : model.columns()) {
+      const auto best = std::max_element(
+          task->methods.begin(), task->methods.end(),
+          [](const auto& a, const auto& b) { return a.accuracy.mean < b.accuracy.mean; });
+      for (const MethodPair& pair : task->pairs) {
+        if (pair.questions == 0) continue;
+        add_csv(table, model.model, task->task, pair);
+        if (const auto shown = from_best(pair, best->method))
+          add_row(table, model.model, task->task, *shown);
+      }
+    }
   return table;
 }
 
@@ -211,11 +235,15 @@ ResultTable models_table(const Comparison& comparison) {
   ResultTable table =
       pair_table("models", "Differences between models, paired by question", "method", "task");
   for (const ComparedMethod& method : comparison.methods) {
-    for (const TaskSummary& task : method.by_model.tasks)
-      for (const MethodPair& pair : task.pairs)
-        if (pair.questions > 0) add_pair(table, method.method, task.task, pair);
-    for (const MethodPair& pair : method.by_model.average.pairs)
-      add_pair(table, method.method, "average", pair);
+    std::vector<const TaskSummary*> tasks;
+    for (const TaskSummary& task : method.by_model.tasks) tasks.push_back(&task);
+    tasks.push_back(&method.by_model.average);  // without pairs if there is one task
+    for (const TaskSummary* task : tasks)
+      for (const MethodPair& pair : task->pairs) {
+        if (pair.questions == 0) continue;
+        add_csv(table, method.method, task->task, pair);
+        add_row(table, method.method, task->task, pair);
+      }
   }
   return table;
 }

@@ -27,7 +27,7 @@ std::optional<Settings> settings_or_none(const std::string& method) {
 std::vector<std::string> labels_of(const TaskSummary& task) {
   std::vector<std::string> methods;
   for (const MethodSummary& method : task.methods) methods.push_back(method.method);
-  return method_labels(methods);
+  return method_words(methods);
 }
 
 BarSeries::Bar bar_of(const Interval& interval) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace counterbeam {
 namespace {
@@ -22,6 +23,17 @@ std::vector<std::string> parts_of_method(const std::string& text) {
     parts.back() += text[i];
   }
   return parts;
+}
+
+// "steer=0.7" is "0.7", because its value says enough; "block=16" is "block 16".
+std::string setting_in_words(const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == setting.npos) return setting;
+  const std::string name = setting.substr(0, equals);
+  std::string value = setting.substr(equals + 1);
+  if (value.size() > 1 && value.front() == '"' && value.back() == '"')
+    value = value.substr(1, value.size() - 2);
+  return name == "steer" || name == "contexts" || name == "policy" ? value : name + " " + value;
 }
 
 }  // namespace
@@ -45,6 +57,18 @@ std::vector<std::string> method_labels(const std::vector<std::string>& methods) 
     labels.push_back(std::move(label));
   }
   return labels;
+}
+
+std::vector<std::string> method_words(const std::vector<std::string>& methods) {
+  const std::vector<std::string> labels = method_labels(methods);
+  std::vector<std::string> words;
+  for (const std::string& label : labels) {
+    const std::vector<std::string> parts = parts_of_method(label);
+    std::string& text = words.emplace_back(parts[0]);
+    for (std::size_t i = 1; i < parts.size(); ++i) text += " " + setting_in_words(parts[i]);
+  }
+  // Words that fit two methods name neither.
+  return std::set<std::string>(words.begin(), words.end()).size() == words.size() ? words : labels;
 }
 
 }  // namespace counterbeam

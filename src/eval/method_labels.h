@@ -11,4 +11,8 @@ namespace counterbeam {
 // Names are as different as the strings.
 std::vector<std::string> method_labels(const std::vector<std::string>& methods);
 
+// The same as words, for charts: "cbs 0.7 neutral", "power temperature 1". The report page names
+// methods in the same way.
+std::vector<std::string> method_words(const std::vector<std::string>& methods);
+
 }  // namespace counterbeam

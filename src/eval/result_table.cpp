@@ -196,7 +196,6 @@ std::string latex_document(const std::vector<ResultTable>& tables) {
       R"(% All tables of the report: pdflatex all.tex
 \documentclass[10pt,a4paper]{article}
 \usepackage[utf8]{inputenc}
-\usepackage[T1]{fontenc}
 \usepackage[margin=2cm]{geometry}
 \usepackage{array,booktabs,longtable,graphicx}
 \newsavebox{\wholetable}

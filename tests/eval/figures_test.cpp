@@ -95,5 +95,16 @@ TEST(MethodLabels, DropWhatAllMethodsShare) {
   EXPECT_EQ(method_labels(own), own);
 }
 
+TEST(MethodLabels, AreWordsInCharts) {
+  EXPECT_EQ(method_words({"sample", "power:temperature=1:draws=8", "power:temperature=0.25:draws=8",
+                          "cbs:steer=0.25:contexts=neutral", "cbs:steer=0.7", "cbs:contexts=none",
+                          "cbs:block=16", "cbs:positive=\"a: b\":negative=c"}),
+            (std::vector<std::string>{"sample", "power temperature 1", "power temperature 0.25",
+                                      "cbs 0.25 neutral", "cbs 0.7", "cbs none", "cbs block 16",
+                                      "cbs positive a: b negative c"}));
+  const std::vector<std::string> alike = {"cbs:contexts=x", "cbs:policy=x"};
+  EXPECT_EQ(method_words(alike), alike) << "names stay as different as the methods";
+}
+
 }  // namespace
 }  // namespace counterbeam

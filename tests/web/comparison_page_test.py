@@ -122,6 +122,8 @@ class ComparisonPage(ReportTest):
                 self.assertTrue(row[1].replace("\u2212", "-").replace("+", "").startswith(percent(pair["difference"]).replace("-0.0", "0.0")), (row, pair))
 
     def test_every_experiment_of_every_model_has_its_figures(self):
+        self.assertEqual(len(self.texts("#given-figures figcaption span")), 2 * len(MODELS), "those of the first experiment")
+        self.choose("figure-experiment", "*")
         shown = self.texts("#given-figures figcaption span")
         self.assertEqual(len(shown), sum(len(e["figures"]) for e in self.report["experiments"]))
         self.choose("figure-experiment", "pairs")
@@ -174,6 +176,8 @@ class ComparisonPage(ReportTest):
         for width in (None, 390):
             web.emulate(self.page, width)
             self.page.get(self.url)
+            self.choose("figure-experiment", "*")
+            self.page.execute_script("by_id('all-details').open = true")
             self.assertEqual(web.overlapping_labels(self.page), [], width)
         web.emulate(self.page)
 
@@ -182,9 +186,13 @@ class ComparisonPage(ReportTest):
             for dark in (False, True):
                 web.emulate(self.page, width, dark)
                 self.page.get(self.url)
+                self.choose("figure-experiment", "*")
+                self.page.execute_script("by_id('all-details').open = true")
                 self.assertEqual(web.low_contrast(self.page), [], (width, dark))
                 wide, seen = self.page.execute_script("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]")
                 self.assertLessEqual(wide, seen)
+                heads = self.page.execute_script("return [...document.querySelectorAll('#accuracy-table tbody th, #between tbody th')].map(e => [e.textContent, e.clientHeight])")
+                self.assertEqual([head for head in heads if head[1] > 110 and len(head[0]) < 40], [], "names are not broken letter by letter")
         web.emulate(self.page)
 
     def test_needs_no_network_and_says_nothing_wrong(self):

@@ -1,6 +1,7 @@
 // Puts the page of a comparison together.
 function show_head() {
-  const many = [[data.runs.length, "run"], [models.length, "model"], [methods.length, "method"]];
+  const rows = new Set(data.models.flatMap(m => m.summary.tasks.flatMap(task => task.methods.map(one => one.method))));
+  const many = [[data.runs.length, "run"], [models.length, "model"], [rows.size, "method"]];
   by_id("title").textContent = ["Counterbeam", models.length <= 3 ? models.join(", ") : plural(models.length, "model")].join(" \u00b7 ");
   document.title = `${models.length <= 3 ? models.join(", ") : plural(models.length, "model")} \u00b7 Counterbeam comparison`;
   by_id("about").textContent = `${many.map(([n, word]) => plural(n, word)).join(", ")}; tasks: ${task_names.filter(t => t !== "average").join(", ")}. ` +
@@ -57,6 +58,7 @@ function set_up_details() {
     show_task();
   };
   options(by_id("detail-set"), shown.map((set, i) => [i, `${set.model}: ${set.experiment || "all runs"}`]));
+  by_id("detail-set").value = Math.max(0, shown.findIndex(set => set.experiment));  // all runs together have many methods
   by_id("detail-set").addEventListener("change", show_set);
   by_id("detail-task").addEventListener("change", show_task);
   show_set();
@@ -72,6 +74,7 @@ function set_up_figures() {
         for (const figure of one.figures) add_drawing(by_id("given-figures"), {...figure, title: `${experiment_name(one.experiment)}: ${figure.title}`, svg: data.drawings[figure.name]});
   };
   options(by_id("figure-experiment"), [["*", "all"], ...[...new Set(with_figures.map(e => e.experiment))].map(e => [e, experiment_name(e)])]);
+  by_id("figure-experiment").value = with_figures.length ? with_figures[0].experiment : "*";
   options(by_id("figure-model"), [["", "all"], ...models.map(m => [m, m])]);
   for (const id of ["figure-experiment", "figure-model"]) by_id(id).addEventListener("change", show);
   show();
