@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "eval/presets.h"
 #include "search/method_strings.h"
 
 namespace counterbeam {
@@ -73,6 +74,14 @@ void add_tasks(ModelRuns& model, const ReportedRun& run) {
   }
 }
 
+// The place of a run among the experiments of the paper; other runs follow them.
+std::size_t experiment_rank(const ReportedRun* run) {
+  const auto known = std::find_if(presets().begin(), presets().end(), [&](const Preset& preset) {
+    return preset.name == run->facts.experiment;
+  });
+  return static_cast<std::size_t>(known - presets().begin());
+}
+
 // The settings of `own` that `other` does not have: " [max-tokens=64]".
 std::string differing_settings(const std::string& own, const std::string& other) {
   std::vector<std::string> parts;
@@ -113,8 +122,13 @@ std::vector<ModelRuns> group_by_model(const std::vector<ReportedRun>& runs) {
     models[place].runs.push_back(&run);
     add_tasks(models[place], run);
   }
-  for (std::size_t i = 0; i < models.size(); ++i)
+  for (std::size_t i = 0; i < models.size(); ++i) {
     models[i].label = label_among(identities[i], identities);
+    std::stable_sort(models[i].runs.begin(), models[i].runs.end(),
+                     [](const ReportedRun* a, const ReportedRun* b) {
+                       return experiment_rank(a) < experiment_rank(b);
+                     });
+  }
   return models;
 }
 

@@ -22,7 +22,7 @@ struct AskedTask {
 // Runs of one model with the same files, precision, device and seed.
 struct ModelRuns {
   std::string label;
-  std::vector<const ReportedRun*> runs;
+  std::vector<const ReportedRun*> runs;  // in the paper's order of experiments
   std::vector<AskedTask> tasks;
 
   const AskedTask& task_of(const ReportedRun& run, const std::string& task) const;

@@ -175,6 +175,18 @@ TEST(Comparison, MethodsAreRowsBySettingsNotBySpelling) {
   EXPECT_DOUBLE_EQ(find_cell(comparison, 0, "t", "cbs")->accuracy.mean, 0.25);
 }
 
+// Folders are found by name; readers know the paper's order.
+TEST(Comparison, ExperimentsStandInThePapersOrder) {
+  std::vector<ReportedRun> runs;
+  for (const char* name : {"", "block-size", "population", "table1"}) {
+    runs.push_back(run_of(std::string("r/") + name, "m", 4, {{"beam", 1}}));
+    runs.back().facts.experiment = name;
+  }
+  std::vector<std::string> order;
+  for (const ComparedRun& run : compare_runs(runs).runs) order.push_back(run.experiment);
+  EXPECT_EQ(order, (std::vector<std::string>{"table1", "population", "block-size", ""}));
+}
+
 TEST(Comparison, MissingTasksAreLeftOpen) {
   ReportedRun a = run_of("r/a", "a", 4, {{"beam", 1}}, "t"),
               more = run_of("r/a2", "a", 4, {{"beam", 3}}, "u");

@@ -4,7 +4,7 @@ const chosen = () => {
   const wanted = by_id("find").value.toLowerCase().split(/\s+/).filter(Boolean);
   const columns = sets.filter(set => set.experiment === experiment && (!model || set.model === model))
     .flatMap(set => tasks_of(set).filter(t => !task || t.task === task).map(t => ({set, task: t})));
-  const all = methods.filter(method => columns.some(c => of_method(c.task, method)));
+  const all = [...new Set(columns.flatMap(c => c.task.methods.map(m => m.method)))];
   const list = all.filter(method => wanted.every(word => method.toLowerCase().includes(word) || names.get(method).toLowerCase().includes(word)));
   return {columns, all, list};
 };
