@@ -62,33 +62,49 @@ CellTable cells_of(const ModelRuns& model, const std::vector<const ReportedRun*>
   return table;
 }
 
-// Draws are keyed, so a sample that two runs have is the same; if not, the reader must know.
-void note_differences(const CellKey& key, const ResultCell& shown,
-                      const std::vector<ResultCell>& cells, std::vector<std::string>& notes) {
+// Samples that two runs have in common, of the cells where the first one is shown.
+struct CommonSamples {
+  std::size_t count = 0, other = 0;
+  std::set<std::string> methods;  // of those that are not the same
+};
+using CommonByFolders = std::map<std::pair<std::string, std::string>, CommonSamples>;
+
+void count_common(const CellKey& key, const ResultCell& shown, const std::vector<ResultCell>& cells,
+                  CommonByFolders& common) {
   std::map<std::pair<std::string_view, int>, const Sample*> known;
   for (const Sample* sample : shown.samples)
     if (sample->error.empty()) known[{sample->id, sample->sample}] = sample;
   for (const ResultCell& cell : cells) {
-    std::size_t common = 0, other = 0;
+    if (cell.run == shown.run) continue;
+    CommonSamples& both = common[{shown.run->folder, cell.run->folder}];
     for (const Sample* sample : cell.samples) {
       const auto same = known.find({sample->id, sample->sample});
-      if (cell.run == shown.run || same == known.end() || !sample->error.empty()) continue;
-      ++common;
-      other += sample->answer != same->second->answer || sample->correct != same->second->correct;
+      if (same == known.end() || !sample->error.empty()) continue;
+      ++both.count;
+      if (sample->answer == same->second->answer && sample->correct == same->second->correct)
+        continue;
+      ++both.other;
+      both.methods.insert(key.second);
     }
-    if (other > 0)
-      notes.push_back(fmt::format(
-          "{}, {}: {} of {} samples differ between {} and {}, although model, seed and settings "
-          "are the same (another version of the program, or files that were changed); {} is shown",
-          key.first, key.second, other, common, shown.run->folder, cell.run->folder,
-          shown.run->folder));
   }
+}
+
+// Draws are keyed, so a sample that two runs have is the same; if not, the reader must know.
+void note_differences(const CommonByFolders& common, std::vector<std::string>& notes) {
+  for (const auto& [folders, both] : common)
+    if (both.other > 0)
+      notes.push_back(fmt::format(
+          "{} of {} samples differ between {} and {}, although model, seed and settings are the "
+          "same (another version of the program, or files that were changed): {}. The first is "
+          "shown.",
+          both.other, both.count, folders.first, folders.second, fmt::join(both.methods, ", ")));
 }
 
 // Samples for summarise(), every task and method from the run that has most of it.
 std::vector<Sample> samples_of(const CellTable& table, std::map<CellKey, std::string>* sources,
                                std::vector<std::string>* notes) {
   std::vector<Sample> samples;
+  CommonByFolders common;
   for (const CellKey& key : table.keys) {
     const std::vector<ResultCell>& cells = table.cells.at(key);
     const ResultCell& shown =
@@ -96,7 +112,7 @@ std::vector<Sample> samples_of(const CellTable& table, std::map<CellKey, std::st
           return a.size() < b.size();  // the first of equal ones
         });
     if (sources) (*sources)[key] = shown.run->folder;
-    if (notes) note_differences(key, shown, cells, *notes);
+    if (notes) count_common(key, shown, cells, common);
     for (const Sample* sample : shown.samples) {
       Sample copy = *sample;
       copy.task = key.first;
@@ -104,6 +120,7 @@ std::vector<Sample> samples_of(const CellTable& table, std::map<CellKey, std::st
       samples.push_back(std::move(copy));
     }
   }
+  if (notes) note_differences(common, *notes);
   return samples;
 }
 
