@@ -3,126 +3,15 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <functional>
 #include <set>
-#include <tuple>
 
 #include "base/error.h"
+#include "eval/comparison_cells.h"
 #include "eval/comparison_figures.h"
 #include "eval/comparison_names.h"
 
 namespace counterbeam {
 namespace {
-
-using RowOf = std::function<std::string(const ReportedRun&, const std::string& method)>;
-
-// The samples of one task and method in one run.
-struct ResultCell {
-  const ReportedRun* run;
-  std::vector<const Sample*> samples;
-
-  // How much it holds; of two cells the larger one is shown.
-  std::tuple<std::size_t, std::size_t, bool> size() const {
-    std::set<std::string_view> questions;
-    std::size_t graded = 0;
-    bool measured = true;
-    for (const Sample* sample : samples) {
-      if (!sample->error.empty()) continue;
-      ++graded;
-      questions.insert(sample->id);
-      measured = measured && sample->alone;
-    }
-    return {questions.size(), graded, measured};
-  }
-};
-
-using CellKey = std::pair<std::string, std::string>;  // labels of task and method
-
-// The cells of all runs, in order of appearance.
-struct CellTable {
-  std::vector<CellKey> keys;
-  std::map<CellKey, std::vector<ResultCell>> cells;
-};
-
-CellTable cells_of(const ModelRuns& model, const std::vector<const ReportedRun*>& runs,
-                   const RowOf& row_of) {
-  CellTable table;
-  for (const ReportedRun* run : runs) {
-    std::map<CellKey, CellKey> labels;  // by task and method of this run
-    for (const Sample& sample : run->samples) {
-      const auto [place, fresh] = labels.try_emplace({sample.task, sample.method});
-      if (fresh)
-        place->second = {model.task_of(*run, sample.task).label, row_of(*run, sample.method)};
-      std::vector<ResultCell>& cells = table.cells[place->second];
-      if (cells.empty()) table.keys.push_back(place->second);
-      if (cells.empty() || cells.back().run != run) cells.push_back({run, {}});
-      cells.back().samples.push_back(&sample);
-    }
-  }
-  return table;
-}
-
-// Samples that two runs have in common, of the cells where the first one is shown.
-struct CommonSamples {
-  std::size_t count = 0, other = 0;
-  std::set<std::string> methods;  // of those that are not the same
-};
-using CommonByFolders = std::map<std::pair<std::string, std::string>, CommonSamples>;
-
-void count_common(const CellKey& key, const ResultCell& shown, const std::vector<ResultCell>& cells,
-                  CommonByFolders& common) {
-  std::map<std::pair<std::string_view, int>, const Sample*> known;
-  for (const Sample* sample : shown.samples)
-    if (sample->error.empty()) known[{sample->id, sample->sample}] = sample;
-  for (const ResultCell& cell : cells) {
-    if (cell.run == shown.run) continue;
-    CommonSamples& both = common[{shown.run->folder, cell.run->folder}];
-    for (const Sample* sample : cell.samples) {
-      const auto same = known.find({sample->id, sample->sample});
-      if (same == known.end() || !sample->error.empty()) continue;
-      ++both.count;
-      if (sample->answer == same->second->answer && sample->correct == same->second->correct)
-        continue;
-      ++both.other;
-      both.methods.insert(key.second);
-    }
-  }
-}
-
-// Draws are keyed, so a sample that two runs have is the same; if not, the reader must know.
-void note_differences(const CommonByFolders& common, std::vector<std::string>& notes) {
-  for (const auto& [folders, both] : common)
-    if (both.other > 0)
-      notes.push_back(fmt::format(
-          "{} of {} samples differ between {} and {}, although model, seed and settings are the "
-          "same (another version of the program, or files that were changed): {}. The first is "
-          "shown.",
-          both.other, both.count, folders.first, folders.second, fmt::join(both.methods, ", ")));
-}
-
-// Samples for summarise(), every task and method from the run that has most of it.
-std::vector<Sample> samples_of(const CellTable& table, std::map<CellKey, std::string>* sources,
-                               std::vector<std::string>* notes) {
-  std::vector<Sample> samples;
-  CommonByFolders common;
-  for (const CellKey& key : table.keys) {
-    const std::vector<ResultCell>& cells = table.cells.at(key);
-    const ResultCell& shown =
-        *std::max_element(cells.begin(), cells.end(), [](const ResultCell& a, const ResultCell& b) {
-          return a.size() < b.size();  // the first of equal ones
-        });
-    if (sources) (*sources)[key] = shown.run->folder;
-    if (notes) count_common(key, shown, cells, common);
-    for (const Sample* sample : shown.samples) {
-      Sample copy = *sample;
-      copy.task = key.first;
-      copy.method = key.second;
-      samples.push_back(std::move(copy));
-    }
-  }
-  if (notes) note_differences(common, *notes);
-  return samples;
-}
 
 ComparedRun listed_run(const ReportedRun& run, const std::string& model) {
   const RunFacts& facts = run.facts;
@@ -176,10 +65,8 @@ std::vector<ComparedExperiment> experiments_of(const ModelRuns& model, const std
     one.experiment = group.experiment;
     one.model = model.label;
     for (const ReportedRun* run : group.runs) one.folders.push_back(run->folder);
-    one.summary = summarise(
-        samples_of(cells_of(model, group.runs,
-                            [](const ReportedRun&, const std::string& method) { return method; }),
-                   nullptr, nullptr));
+    const RowOf as_given = [](const ReportedRun&, const std::string& method) { return method; };
+    one.summary = summarise(shown_samples(model, group.runs, as_given).samples);
     one.published =
         published_figures(published_query(one.summary, group.experiment, name, group.settings));
     one.figures = figures_of(group.experiment, one.summary, one.published);
@@ -304,7 +191,10 @@ Comparison compare_runs(std::vector<ReportedRun> runs) {
     const RowOf row_of = [&](const ReportedRun& run, const std::string& method) {
       return rows.label(run, method);
     };
-    samples[i] = samples_of(cells_of(runs_of, runs_of.runs, row_of), &model.sources, &result.notes);
+    ShownSamples shown = shown_samples(runs_of, runs_of.runs, row_of);
+    samples[i] = std::move(shown.samples);
+    model.sources = std::move(shown.sources);
+    result.notes.insert(result.notes.end(), shown.notes.begin(), shown.notes.end());
     model.summary = summarise(samples[i]);
     if (asks_twice(runs_of)) model.summary.average = {"average", {}, {}, {}};
     model.published =
