@@ -32,6 +32,11 @@ std::string folder_name(const std::string& model) {
   return name;
 }
 
+bool has_samples(const fs::path& folder) {
+  const fs::path samples = folder / "samples.jsonl";
+  return fs::exists(samples) && fs::file_size(samples) > 0;
+}
+
 class Reproduction {
  public:
   Reproduction(std::vector<PreparedExperiment> experiments, std::vector<std::string> models,
@@ -76,8 +81,7 @@ class Reproduction {
   }
 
   void refuse_used(const fs::path& folder, bool resume) const {
-    const fs::path samples = folder / "samples.jsonl";
-    if (!resume && fs::exists(samples) && fs::file_size(samples) > 0)
+    if (!resume && has_samples(folder))
       bad_input(
           "{}: has samples of an earlier run; add --resume to continue, or name another --out",
           folder.string());
@@ -136,12 +140,10 @@ class Reproduction {
   }
 
   void report() {
-    std::vector<std::string> folders, failures;
+    std::vector<std::string> folders;
     Json json = {{"parts", Json::array()}};
     for (const ReproducedPart& one : parts_) {
-      if (fs::exists(one.folder / "samples.jsonl")) folders.push_back(one.folder.string());
-      if (!one.error.empty())
-        failures.push_back(fmt::format("{} on {}: {}", one.experiment, one.model, one.error));
+      if (has_samples(one.folder)) folders.push_back(one.folder.string());
       Json row = {
           {"experiment", one.experiment}, {"model", one.model}, {"folder", one.folder.string()}};
       if (!one.error.empty()) row["error"] = one.error;
@@ -157,9 +159,28 @@ class Reproduction {
       }
     }
     if (globals_.json) print_result("{}\n", to_line(json));
-    if (!failures.empty())
-      failed("{} of {} parts failed; the same command with --resume tries them again\n  {}",
-             failures.size(), parts_.size(), fmt::join(failures, "\n  "));
+    refuse_failed_parts();
+  }
+
+  // Experiments that failed on a model for the same reason are one line.
+  void refuse_failed_parts() const {
+    std::vector<std::pair<std::string, std::string>> reasons;  // model, error
+    std::map<std::pair<std::string, std::string>, std::vector<std::string>> experiments;
+    std::size_t count = 0;
+    for (const ReproducedPart& one : parts_) {
+      if (one.error.empty()) continue;
+      ++count;
+      std::vector<std::string>& same = experiments[{one.model, one.error}];
+      if (same.empty()) reasons.emplace_back(one.model, one.error);
+      same.push_back(one.experiment);
+    }
+    if (count == 0) return;
+    std::string list;
+    for (const auto& reason : reasons)
+      list += fmt::format("\n  {} on {}: {}", fmt::join(experiments[reason], ", "), reason.first,
+                          reason.second);
+    failed("{} of {} parts failed; the same command with --resume tries them again{}", count,
+           parts_.size(), list);
   }
 
   std::vector<PreparedExperiment> experiments_;
