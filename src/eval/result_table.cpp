@@ -68,12 +68,12 @@ std::string_view latex_of(std::uint32_t point) {
   return found == kSpecial.end() ? std::string_view() : found->second;
 }
 
-// A line may break after each part of a method string.
+// A line may break after each part of a method string, a model's name or a path.
 std::string with_breaks(const std::string& escaped) {
   std::string text;
   for (const char c : escaped) {
     text += c;
-    if (c == ':' || c == ',' || c == '=') text += "\\allowbreak{}";
+    if (c == ':' || c == ',' || c == '=' || c == '/') text += "\\allowbreak{}";
   }
   return text;
 }
@@ -89,7 +89,7 @@ std::string column_types(const ResultTable& table) {
   for (std::size_t i = 0; i < table.columns.size(); ++i) {
     std::size_t width = table.columns[i].name.size();
     for (const auto& row : table.rows) width = std::max(width, row[i].size());
-    widths.push_back(std::clamp<std::size_t>(width, 4, kWideColumn));
+    widths.push_back(std::clamp<std::size_t>(width, table.columns[i].text ? 11 : 4, kWideColumn));
     whole += widths.back() + 2;
   }
   std::string types;
