@@ -24,6 +24,7 @@ enum class DrawUse : std::uint8_t {
   WeightMatrices,      //
   ToyModels,           //
   BenchPrompts,        //
+  ProblemOrder,        // which problems of a task choose and which confirm
   PowerChoice = 0xff,  // the chunk that power sampling takes
 };
 

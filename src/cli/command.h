@@ -68,8 +68,9 @@ struct Section {
   std::vector<Option> rows = {};  // name, placeholder, help and details are shown
 };
 
+// A command that is run, or a group of commands, which have its name before their own.
 struct Command {
-  std::string name = {};
+  std::string name = {};               // in a group with the group's: "contexts search"
   std::string summary = {};            // a line, in the list of commands
   std::string description = {};        // paragraphs after it; a line that opens with a space stays
   std::vector<Option> arguments = {};  // by position; the last one may take several
@@ -77,7 +78,16 @@ struct Command {
   std::vector<Section> sections = {};  //
   std::vector<std::string> examples = {};  // command lines, without "$ "
   std::function<void()> run = {};          // after a parse without errors
+  std::vector<Command> commands = {};      // of a group, which has no options and is not run
+
+  bool is_group() const { return !commands.empty(); }
+  // The command of this group whose last word that is; null: there is none.
+  const Command* find(std::string_view word) const;
+  const Command& at(std::string_view word) const;  // BadInput with the nearest name
 };
+
+// The last word of a command's name.
+std::string_view own_name(const Command& command);
 
 // The whole command line.
 struct Program {
@@ -89,6 +99,8 @@ struct Program {
 
   const Command* find(std::string_view command) const;  // null: there is none of that name
   const Command& at(std::string_view command) const;    // BadInput with the nearest name
+  // Every command that can be run: those of groups in place of the groups.
+  std::vector<const Command*> runnable() const;
 };
 
 }  // namespace counterbeam::cli

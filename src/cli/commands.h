@@ -17,6 +17,7 @@ Command merge_command(const Globals& globals);
 Command reproduce_command(const Globals& globals);
 Command diagnose_command(const Globals& globals);
 Command report_command(const Globals& globals);
+Command contexts_command(const Globals& globals);
 Command inspect_command(const Globals& globals);
 Command tokenize_command(const Globals& globals);
 Command render_command(const Globals& globals);

@@ -33,12 +33,33 @@ Option EvalCommand::out_option() {
 }
 
 void EvalCommand::add_to(Command& command) {
+  add_tasks_to(command);
   std::vector<Option> options = {
-      contexts.files_option(),
       {.name = "--limit",
        .value = whole(run.limit, 1, 1 << 30),
        .help = "Run the first N problems of each task",
        .standard = "all"},
+      {.name = "--shard",
+       .value = text(shard, "I/N"),
+       .help = "Run part I of N, such as 0/4; counterbeam merge joins the parts"},
+      {.name = "--traces",
+       .value = flag(run.traces),
+       .help = "Keep every search as a page, linked from the report"},
+  };
+  command.options.insert(command.options.end(), options.begin(), options.end());
+  add_running_to(command);
+}
+
+void EvalCommand::add_tasks_to(Command& command) {
+  for (const std::vector<Option>& part :
+       {choice.data_options(), {contexts.files_option()}, choice.answer_options()})
+    command.options.insert(command.options.end(), part.begin(), part.end());
+  choice.add_prompt_options_to(command);
+  shared.add_to(command);
+}
+
+void EvalCommand::add_running_to(Command& command) {
+  std::vector<Option> options = {
       {.name = "--samples",
        .value = whole(samples, 1, 10000),
        .help = "Answers per problem and method, for pass@k",
@@ -48,24 +69,15 @@ void EvalCommand::add_to(Command& command) {
        .value = whole(run.concurrency, 1, 4096),
        .help = "Searches in flight at once",
        .standard = "16"},
-      {.name = "--shard",
-       .value = text(shard, "I/N"),
-       .help = "Run part I of N, such as 0/4; counterbeam merge joins the parts"},
       {.name = "--allow-failures",
        .value = flag(run.allow_failures),
        .help = "Go on if the first problem of a task fails, and exit with 0 although samples "
                "failed; they are listed and never graded either way"},
-      {.name = "--traces",
-       .value = flag(run.traces),
-       .help = "Keep every search as a page, linked from the report"},
       {.name = "--deterministic",
        .value = flag(run.deterministic),
        .help = "Leave timings out of samples.jsonl, so that two runs are equal byte for byte"},
   };
-  for (const std::vector<Option>& part : {choice.data_options(), options, choice.answer_options()})
-    command.options.insert(command.options.end(), part.begin(), part.end());
-  choice.add_prompt_options_to(command);
-  shared.add_to(command);
+  command.options.insert(command.options.end(), options.begin(), options.end());
 }
 
 void EvalCommand::resolve_methods() {
@@ -75,26 +87,14 @@ void EvalCommand::resolve_methods() {
     for (MethodText& method : split_methods(list)) given.push_back(std::move(method));
   run.methods = parse_methods(given, contexts.book());
   shared.apply_to(run.methods, contexts.book());
-  if (samples) run.samples = *samples;
 }
 
 EvalSummary EvalCommand::run_and_report(const LoadedModel& model,
                                         const std::vector<TaskData>& loaded, const Globals& globals,
                                         const std::string& experiment) {
-  run.seed = globals.seed;
   run.experiment = experiment;
-  run.session = {std::string(kVersion), std::string(kCommit), globals.command};
-  run.quiet = globals.quiet || globals.json;
-  run.cancellation = &cancelled_by_ctrl_c();
-  try {
-    run_eval(model, loaded, run);
-  } catch (const Error& error) {
-    if (error.kind() != ErrorKind::Cancelled) throw;
-    throw Cancelled(
-        fmt::format("stopped; what is done is in {}; go on with the same command and "
-                    "--resume",
-                    run.out.string()));
-  }
+  prepare_run(globals);
+  run_resumably([&] { run_eval(model, loaded, run); });
   return write_reports(run.out);
 }
 
@@ -105,6 +105,26 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   const EvalSummary summary = run_and_report(model, loaded, globals, experiment);
   print_summary(summary, run.out, globals);
   if (!run.allow_failures) refuse_failures(summary);
+}
+
+void EvalCommand::prepare_run(const Globals& globals) {
+  if (samples) run.samples = *samples;
+  run.seed = globals.seed;
+  run.session = {std::string(kVersion), std::string(kCommit), globals.command};
+  run.quiet = globals.quiet || globals.json;
+  run.cancellation = &cancelled_by_ctrl_c();
+}
+
+void EvalCommand::run_resumably(const std::function<void()>& work) const {
+  try {
+    work();
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::Cancelled) throw;
+    throw Cancelled(
+        fmt::format("stopped; what is done is in {}; go on with the same command and "
+                    "--resume",
+                    run.out.string()));
+  }
 }
 
 void refuse_failures(const EvalSummary& summary) {

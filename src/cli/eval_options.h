@@ -1,6 +1,7 @@
-// What `eval` and `reproduce` have in common: tasks, data, how to run.
+// What `eval`, `reproduce` and `contexts search` have in common: tasks, data, how to run.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -36,6 +37,13 @@ struct EvalCommand {
   // REQUIRES: resolve_methods() was called.
   EvalSummary run_and_report(const LoadedModel& model, const std::vector<TaskData>& loaded,
                              const Globals& globals, const std::string& experiment);
+  // The pieces of these, for commands that run something else on tasks.
+  void add_tasks_to(Command& command);    // data, prompts, where answers stop
+  void add_running_to(Command& command);  // samples, resuming, concurrency, failures
+  // Sets what `run` takes from the global options; Ctrl-C cancels it from now on.
+  void prepare_run(const Globals& globals);
+  // Calls `work`; where Ctrl-C stopped it, the error says how to go on.
+  void run_resumably(const std::function<void()>& work) const;
 };
 
 // The table, and the paper's figures beside ours if it has any; with --json both as an object.

@@ -112,6 +112,7 @@ std::vector<std::string> groups_of(const Command& command) {
 }
 
 std::string usage(const Program& program, const Command& command) {
+  if (command.is_group()) return fmt::format("{} {} COMMAND ...", program.name, command.name);
   std::string line = fmt::format("{} {} [OPTIONS]", program.name, command.name);
   for (const Option& option : command.options)
     if (option.required) line += " " + names_of(option);
@@ -139,6 +140,8 @@ std::string command_help(const Program& program, const Command& command, int col
   std::string result = paragraphs(command.summary + ".", width);
   result += "\nUsage: " + usage(program, command) + "\n";
   if (!command.description.empty()) result += "\n" + paragraphs(command.description, width);
+  if (command.is_group()) result += "\nCommands:\n";
+  for (const Command& member : command.commands) result += row(member.name, member.summary, width);
   if (!command.arguments.empty()) result += "\nArguments:\n";
   for (const Option& argument : command.arguments) result += option_row(argument, width);
   for (const std::string& group : groups_of(command)) {
@@ -153,6 +156,9 @@ std::string command_help(const Program& program, const Command& command, int col
   result += "\nGlobal options, before or after the command:\n" + global_rows(program, width);
   if (!command.examples.empty()) result += "\nExamples:\n";
   for (const std::string& example : command.examples) result += "  " + example + "\n";
+  if (command.is_group())
+    result += fmt::format("\n'{} {} COMMAND --help' shows the options of a command.\n",
+                          program.name, command.name);
   return result;
 }
 

@@ -14,7 +14,7 @@ std::string command_help(const Program& program, const Command& command, int wid
 // The columns that help has on standard output: those of the terminal, within reason.
 int help_width();
 
-// "counterbeam ask [OPTIONS] QUESTION".
+// "counterbeam ask [OPTIONS] QUESTION"; of a group "counterbeam contexts COMMAND ...".
 std::string usage(const Program& program, const Command& command);
 
 // "-q, --quiet" and "--beams INT".

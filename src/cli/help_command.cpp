@@ -1,7 +1,9 @@
 // `help`, `man` and `completion`: the command line about itself.
 #include <memory>
 
+#include "base/error.h"
 #include "base/output.h"
+#include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/completion.h"
 #include "cli/help.h"
@@ -10,16 +12,23 @@
 namespace counterbeam::cli {
 
 Command help_command(const Program& program) {
-  const auto name = std::make_shared<std::string>();
+  const auto words = std::make_shared<std::vector<std::string>>();
   return {.name = "help",
           .summary = "Show the help of a command",
           .arguments = {{.name = "COMMAND",
-                         .value = text(*name),
-                         .help = "The command",
+                         .value = repeated(*words, "COMMAND"),
+                         .help = "The command, such as ask or contexts search",
                          .standard = "the list of commands"}},
-          .run = [name, &program] {
-            if (name->empty()) return write_result(program_help(program, help_width()));
-            write_result(command_help(program, program.at(*name), help_width()));
+          .run = [words, &program] {
+            if (words->empty()) return write_result(program_help(program, help_width()));
+            const Command* command = &program.at(words->front());
+            for (std::size_t i = 1; i < words->size(); ++i) {
+              if (!command->is_group())
+                bad_input("help: {} has no commands of its own; leave {} out", command->name,
+                          in_quotes((*words)[i]));
+              command = &command->at((*words)[i]);
+            }
+            write_result(command_help(program, *command, help_width()));
           }};
 }
 

@@ -74,6 +74,8 @@ std::string command_part(const Program& program, const Command& command) {
   page += escaped(command.summary + ".") + "\n";
   page += code_lines({usage(program, command)});
   page += paragraph(command.description);
+  for (const Command& member : command.commands)
+    page += row({.name = member.name, .help = member.summary});
   for (const Option& argument : command.arguments) page += row(argument);
   for (const std::string& group : groups_of(command)) {
     if (group != "Options") page += paragraph(group + ":");
@@ -86,6 +88,7 @@ std::string command_part(const Program& program, const Command& command) {
     for (const Option& option : section.rows) page += row(option);
   }
   if (!command.examples.empty()) page += paragraph("Examples:") + code_lines(command.examples);
+  for (const Command& member : command.commands) page += command_part(program, member);
   return page;
 }
 

@@ -1,5 +1,7 @@
 #include "cli/parse.h"
 
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <set>
 
@@ -38,7 +40,7 @@ class Parser {
       } else if (argument == "--") {
         options_end_ = true;
       } else if (argument == "--help" || argument == "-h") {
-        return {Parsed::Wish::Help, command_ ? command_ : later_command()};
+        return {Parsed::Wish::Help, later_command()};
       } else if (argument == "--version" && !command_) {
         return {Parsed::Wish::Version};
       } else {
@@ -46,6 +48,7 @@ class Parser {
       }
     }
     if (!command_) bad_input("a command is missing; counterbeam --help lists the commands");
+    if (command_->is_group()) return {Parsed::Wish::Help, command_};
     check_required();
     return {Parsed::Wish::Run, command_};
   }
@@ -58,14 +61,21 @@ class Parser {
 
   // `counterbeam --help ask`.
   const Command* later_command() const {
+    const Command* command = command_;
     for (std::size_t i = at_ + 1; i < arguments_.size(); ++i)
-      if (const Command* command = program_.find(arguments_[i])) return command;
-    return nullptr;
+      if (const Command* next =
+              command ? command->find(arguments_[i]) : program_.find(arguments_[i]))
+        command = next;
+    return command;
   }
 
   void word(const std::string& argument) {
-    if (command_) return positional(argument);
-    command_ = &program_.at(argument);
+    if (!command_)
+      command_ = &program_.at(argument);
+    else if (command_->is_group())
+      command_ = &command_->at(argument);
+    else
+      positional(argument);
   }
 
   void positional(const std::string& argument) {
@@ -121,17 +131,17 @@ class Parser {
   }
 
   [[noreturn]] void unknown(const std::string& name) const {
-    std::vector<std::string_view> known = {"--help", "--version"};
+    std::vector<std::string_view> known = {"--help"};
+    if (!command_) known.push_back("--version");
     for (const Option& option : program_.globals) known.push_back(option.name);
-    if (!command_) {
-      for (const Command& command : program_.commands)
-        if (find_option(command.options, name))
-          bad_input("{}: options of a command stand after its name: {} {} {}", name, program_.name,
-                    command.name, name);
+    for (const Command* command : program_.runnable())
+      if ((!command_ || command_->find(own_name(*command)) == command) &&
+          find_option(command->options, name))
+        bad_input("{}: options of a command stand after its name: {} {} {}", name, program_.name,
+                  command->name, name);
+    if (!command_)
       bad_input("unknown option {}{} ({} lists the options)", printable(name),
                 did_you_mean(name, known), see_help());
-    }
-    known.erase(known.begin() + 1);
     for (const Option& option : command_->options) known.push_back(option.name);
     bad_input("{}: unknown option {}{} ({} lists the options)", command_->name, printable(name),
               did_you_mean(name, known), see_help());
@@ -162,6 +172,24 @@ class Parser {
 
 }  // namespace
 
+std::string_view own_name(const Command& command) {
+  return std::string_view(command.name).substr(command.name.rfind(' ') + 1);
+}
+
+const Command* Command::find(std::string_view word) const {
+  for (const Command& candidate : commands)
+    if (own_name(candidate) == word) return &candidate;
+  return nullptr;
+}
+
+const Command& Command::at(std::string_view word) const {
+  if (const Command* found = find(word)) return *found;
+  std::vector<std::string_view> known;
+  for (const Command& candidate : commands) known.push_back(own_name(candidate));
+  bad_input("{}: {} is not one of its commands, {}{} (counterbeam {} --help)", name,
+            in_quotes(word), fmt::join(known, ", "), did_you_mean(word, known), name);
+}
+
 const Command* Program::find(std::string_view command) const {
   for (const Command& candidate : commands)
     if (candidate.name == command) return &candidate;
@@ -174,6 +202,15 @@ const Command& Program::at(std::string_view command) const {
   for (const Command& candidate : commands) known.push_back(candidate.name);
   bad_input("{} is not a command{} ({} --help lists the commands)", in_quotes(command),
             did_you_mean(command, known), name);
+}
+
+std::vector<const Command*> Program::runnable() const {
+  std::vector<const Command*> all;
+  for (const Command& command : commands) {
+    if (!command.is_group()) all.push_back(&command);
+    for (const Command& member : command.commands) all.push_back(&member);
+  }
+  return all;
 }
 
 Parsed parse(const Program& program, std::span<const std::string> arguments) {

@@ -16,10 +16,10 @@ struct Parsed {
 
 // Stores what `arguments` (without the program's name) give. Long options take their value as
 // `--x v` or `--x=v`, `--` ends the options, and global options may stand before or after the
-// command. Without arguments, and wherever --help or -h stands, the wish is help; nothing else is
-// then checked. Throws BadInput that names the argument: an unknown command or option (with the
-// nearest known one), a value that is missing, wrong or given twice, an argument too many or
-// missing.
+// command. Without arguments, after the name of a group alone, and wherever --help or -h stands,
+// the wish is help; nothing else is then checked. Throws BadInput that names the argument: an
+// unknown command or option (with the nearest known one), a value that is missing, wrong or given
+// twice, an argument too many or missing.
 Parsed parse(const Program& program, std::span<const std::string> arguments);
 
 }  // namespace counterbeam::cli

@@ -21,16 +21,19 @@ SampleKey key_of(const Job& job) {
 std::vector<Job> jobs_of(const std::vector<TaskData>& tasks, const EvalOptions& options) {
   std::vector<Job> jobs;
   for (const TaskData& task : tasks) {
-    const std::size_t count = options.limit > 0
-                                  ? std::min<std::size_t>(task.problems.size(), options.limit)
-                                  : task.problems.size();
-    for (std::size_t i = 0; i < count; ++i) {
+    const auto start = std::min(task.problems.size(), static_cast<std::size_t>(options.first));
+    const std::size_t end =
+        options.limit > 0
+            ? std::min(task.problems.size(), start + static_cast<std::size_t>(options.limit))
+            : task.problems.size();
+    bool first = true;
+    for (std::size_t i = start; i < end; ++i) {
       if (static_cast<int>(i % static_cast<std::size_t>(options.shards)) != options.shard) continue;
-      const bool first = i == static_cast<std::size_t>(options.shard);
       for (const MethodString& method : options.methods)
         for (int sample = 0; sample < options.samples; ++sample)
           jobs.push_back(
               {&task, &task.problems[i], static_cast<std::uint32_t>(i), &method, sample, first});
+      first = false;
     }
   }
   return jobs;

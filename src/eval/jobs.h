@@ -18,7 +18,7 @@ struct Job {
   std::uint32_t question;  // index of the problem in its task; part of the key of its draws
   const MethodString* method;
   int sample;
-  bool first = false;  // of the first problem of its task
+  bool first = false;  // of the first problem of its task that is run
 };
 
 // Every job of a run. REQUIRES: tasks and options outlive them.

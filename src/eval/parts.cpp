@@ -64,6 +64,7 @@ RunPart part_of(const std::vector<TaskData>& tasks, const EvalOptions& options) 
   RunPart part;
   for (const TaskData& task : tasks) part.tasks.push_back(task.name);
   for (const MethodString& method : options.methods) part.methods.push_back(method.text);
+  part.first = options.first;
   part.limit = options.limit;
   part.samples = options.samples;
   part.shard = options.shard;
@@ -72,11 +73,12 @@ RunPart part_of(const std::vector<TaskData>& tasks, const EvalOptions& options) 
 }
 
 Json to_json(const RunPart& part) {
-  return {{"tasks", part.tasks},
-          {"methods", part.methods},
-          {"limit", part.limit},
-          {"samples", part.samples},
-          {"shard", fmt::format("{}/{}", part.shard, part.shards)}};
+  Json json = {{"tasks", part.tasks}, {"methods", part.methods}};
+  if (part.first > 0) json["first"] = part.first;
+  json["limit"] = part.limit;
+  json["samples"] = part.samples;
+  json["shard"] = fmt::format("{}/{}", part.shard, part.shards);
+  return json;
 }
 
 std::vector<RunPart> parts_of(const Json& run, const std::string& place) {
@@ -87,6 +89,7 @@ std::vector<RunPart> parts_of(const Json& run, const std::string& place) {
     RunPart part;
     part.tasks = texts_of(fields, "tasks");
     part.methods = texts_of(fields, "methods");
+    part.first = static_cast<int>(fields.integer("first", 0, 1 << 30).value_or(0));
     part.limit = static_cast<int>(fields.integer("limit", 0, 1 << 30).value_or(0));
     part.samples = static_cast<int>(fields.integer("samples", 1, 1 << 30).value_or(1));
     const std::string shard = fields.string("shard").value_or("0/1");
@@ -136,10 +139,11 @@ std::size_t missing_samples(const Json& run, const std::vector<RunPart>& parts,
     for (const std::string& task : part.tasks) {
       const auto found = run["tasks"].find(task);
       int problems = found == run["tasks"].end() ? 0 : found->value("problems", 0);
-      if (part.limit > 0) problems = std::min(problems, part.limit);
+      if (part.limit > 0) problems = std::min(problems, part.first + part.limit);
       for (const std::string& method : part.methods)
-        for (int question = part.shard; question < problems; question += part.shards)
-          for (int sample = 0; sample < part.samples; ++sample)
+        for (int question = part.first; question < problems; ++question)
+          for (int sample = 0; question % part.shards == part.shard && sample < part.samples;
+               ++sample)
             if (Place place{task, method, question, sample}; !present.contains(place))
               absent.insert(std::move(place));
     }

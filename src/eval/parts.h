@@ -12,7 +12,8 @@ namespace counterbeam {
 
 struct RunPart {
   std::vector<std::string> tasks, methods;
-  int limit = 0;  // 0: all problems
+  int first = 0;  // number of the first problem
+  int limit = 0;  // 0: all problems from there on
   int samples = 1;
   int shard = 0, shards = 1;
 

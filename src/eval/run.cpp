@@ -238,7 +238,7 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
   else
     groups = group_jobs(open);
   if (measured) warm_up(model, open, judge.get(), options);
-  Progress progress("eval", static_cast<std::int64_t>(open.size()), options.quiet);
+  Progress progress(options.label, static_cast<std::int64_t>(open.size()), options.quiet);
   Outcomes outcomes;
   parallel_for(groups.size(), searches_at_once(options), [&](std::size_t i) {
     if (measured) model.engine().forget_prompts();

@@ -25,13 +25,15 @@ struct RunSession {
 struct EvalOptions {
   std::vector<MethodString> methods;
   int samples = 1;            // k answers per problem and method
-  int limit = 0;              // only the first `limit` problems; 0 for all
+  int first = 0;              // number of the first problem; those before it are left out
+  int limit = 0;              // at most that many problems from there on; 0 for all
   int shard = 0, shards = 1;  // problems whose index mod shards is shard
   int concurrency = 0;        // concurrent searches; 0 for automatic
   std::uint64_t seed = 0;
   bool resume = false;
   bool deterministic = false;  // writes 0 for seconds, so that runs can be compared byte by byte
   bool quiet = false;
+  std::string label = "eval";   // of the progress bar
   bool allow_failures = false;  // go on if the first problem of a task fails
   bool traces = false;          // keep every search as OUT/traces/NUMBER.html
   std::filesystem::path out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "base/error.h"
 #include "base/random.h"
@@ -174,6 +175,20 @@ PairedTest paired_test(std::span<const QuestionTally> a, std::span<const Questio
   }
   test.p_value = test.exact ? mcnemar(only_a, only_b) : sign_flip(differences);
   return test;
+}
+
+std::vector<double> holm_corrected(std::span<const double> p_values) {
+  std::vector<std::size_t> order(p_values.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::size_t a, std::size_t b) { return p_values[a] < p_values[b]; });
+  std::vector<double> corrected(p_values.size());
+  double so_far = 0;
+  for (std::size_t rank = 0; rank < order.size(); ++rank) {
+    const double scaled = p_values[order[rank]] * static_cast<double>(order.size() - rank);
+    corrected[order[rank]] = so_far = std::max(so_far, std::min(1.0, scaled));
+  }
+  return corrected;
 }
 
 }  // namespace counterbeam

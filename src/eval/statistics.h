@@ -67,4 +67,9 @@ struct PairedTest {
 // weighted question means. REQUIRES: the same questions with the same weights in the same order.
 PairedTest paired_test(std::span<const QuestionTally> a, std::span<const QuestionTally> b);
 
+// Holm's step-down correction: p-values, in the order given, that may each be compared with the
+// level although several hypotheses are tested. The chance that any true hypothesis is rejected
+// stays below the level, however the tests depend on each other.
+std::vector<double> holm_corrected(std::span<const double> p_values);
+
 }  // namespace counterbeam

@@ -33,7 +33,7 @@ TEST(Uniform, UsesNeverShareAKey) {
   const DrawUse uses[] = {DrawUse::Tokens,         DrawUse::Choices,       DrawUse::SignFlips,
                           DrawUse::Metropolis,     DrawUse::GradingPoints, DrawUse::WeightVectors,
                           DrawUse::WeightMatrices, DrawUse::ToyModels,     DrawUse::BenchPrompts,
-                          DrawUse::PowerChoice};
+                          DrawUse::ProblemOrder,   DrawUse::PowerChoice};
   std::set<Words4> seen;
   for (const DrawUse use : uses)
     for (const std::uint32_t beam : {0u, 1u, 2u, kMostBeams - 1})

@@ -36,8 +36,15 @@ std::vector<std::string> rows_after(const std::string& help, const std::string& 
   return names;
 }
 
+// Every command, and those of groups with the group's name: "contexts search".
 std::vector<std::string> commands() {
-  return rows_after(run_counterbeam("").out, "Commands:");
+  std::vector<std::string> names = rows_after(run_counterbeam("").out, "Commands:");
+  const std::size_t count = names.size();
+  for (std::size_t i = 0; i < count; ++i)
+    for (const std::string& line : lines_of(run_counterbeam(names[i] + " --help").out))
+      if (const std::string group = "  " + names[i] + " "; line.starts_with(group))
+        names.push_back(line.substr(2, line.find(' ', group.size()) - 2));
+  return names;
 }
 
 // Every "--name" of a command's help that opens a row.
@@ -57,9 +64,10 @@ bool has_program(const std::string& name) {
 
 TEST(Help, EveryCommandIsListedAndHasHelp) {
   const auto names = commands();
-  for (const char* name :
-       {"ask", "score", "eval", "merge", "reproduce", "report", "diagnose", "bench", "theory",
-        "inspect", "logits", "tokenize", "render", "grade", "help", "man", "completion"})
+  for (const char* name : {"ask",           "score",           "eval",   "merge",  "reproduce",
+                           "report",        "diagnose",        "bench",  "theory", "inspect",
+                           "logits",        "tokenize",        "render", "grade",  "contexts",
+                           "contexts list", "contexts search", "help",   "man",    "completion"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   for (const std::string& name : names) {
     const CommandResult help = run_counterbeam(name + " --help");
@@ -155,7 +163,8 @@ TEST(Completion, HasEveryCommandAndOption) {
     const CommandResult script = run_counterbeam("completion " + shell);
     ASSERT_EQ(script.code, 0) << script.err;
     for (const std::string& command : commands()) {
-      EXPECT_NE(script.out.find(command), std::string::npos) << shell << " " << command;
+      const std::string word = command.substr(command.find(' ') + 1);
+      EXPECT_NE(script.out.find(word), std::string::npos) << shell << " " << command;
       for (const std::string& option : options_of(command)) {
         const std::string name = shell == "fish" ? "-l " + option.substr(2) : option;
         EXPECT_NE(script.out.find(name), std::string::npos) << shell << " " << option;
@@ -192,6 +201,11 @@ try counterbeam ask --trace tr
 try counterbeam inspect --model models/a
 try counterbeam ask --system a
 try counterbeam help sco
+try counterbeam con
+try counterbeam contexts s
+try counterbeam --seed 3 contexts search --de
+try counterbeam contexts search --task tiny-co
+try counterbeam contexts --js
 )");
   const CommandResult result = run_command("bash '" + script + "'");
   EXPECT_EQ(result.err, "");
@@ -208,7 +222,12 @@ try counterbeam help sco
             "tree.html\n"
             "models/a b\n"
             "\n"
-            "score\n");
+            "score\n"
+            "contexts\n"
+            "search\n"
+            "--deterministic|--dev|--device\n"
+            "tiny-code\n"
+            "--json\n");
 }
 
 TEST(Completion, CompletesInFish) {
@@ -220,10 +239,13 @@ complete -C 'counterbeam as' | string split -f1 \t
 complete -C 'counterbeam ask --st' | string split -f1 \t
 complete -C 'counterbeam --device c' | string split -f1 \t
 complete -C 'counterbeam reproduce t' | string split -f1 \t
+complete -C 'counterbeam contexts s' | string split -f1 \t
+complete -C 'counterbeam contexts search --fin' | string split -f1 \t
 )");
   const CommandResult result =
       run_command("HOME='" + folder.path().string() + "' fish --no-config '" + script + "'");
-  EXPECT_EQ(result.out, "ask\n--steer\n--steps\ncpu\ncuda\ntable1\n") << result.err;
+  EXPECT_EQ(result.out, "ask\n--steer\n--steps\ncpu\ncuda\ntable1\nsearch\n--finalists\n")
+      << result.err;
 }
 
 }  // namespace
