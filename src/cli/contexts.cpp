@@ -158,6 +158,8 @@ Command contexts_search_command(const Globals& globals) {
   Option task = options->eval.choice.task_option();
   task.help = "The task; also a data file of yours with --grader";
   task.required = true;
+  task.value.placeholder = "TASK";
+  task.value.several = false;
   Option out = options->eval.out_option();
   out.help = "Folder for search.json, winner.json and the runs";
   out.standard = "runs/contexts";
@@ -211,6 +213,14 @@ Command contexts_search_command(const Globals& globals) {
       .run = [options, &globals] { run_contexts_search(*options, globals); }};
   options->eval.add_tasks_to(command);
   options->eval.add_running_to(command);
+  for (Option& option : command.options) {
+    if (option.name == "--contexts")
+      option.help = "A file of context pairs, which are candidates too (docs/contexts.md)";
+    if (option.name == "--samples") option.help = "Answers per problem and method";
+    if (option.name == "--resume") option.help = "Continue the search in --out";
+    if (option.name == "--allow-failures")
+      option.help = "Leave problems that fail out of all comparisons, instead of ending the search";
+  }
   return command;
 }
 

@@ -76,6 +76,7 @@ class ContextSearch {
     EvalOptions run = options_.run;
     run.out = options_.run.out / folder;
     run.resume = true;  // the folder is this search's own
+    run.separation = true;
     run.first = heat.portion.first;
     run.limit = heat.portion.count;
     run.label = heat.round > 0
@@ -103,6 +104,7 @@ class ContextSearch {
   HeatAnswers tallies_of(const EvalOptions& run) const {
     std::map<std::string, std::size_t> places;
     for (std::size_t i = 0; i < run.methods.size(); ++i) places[run.methods[i].text] = i;
+    std::map<const QuestionTally*, std::pair<double, int>> separations;  // sum and count
     HeatAnswers answers(run.methods.size(),
                         std::vector<QuestionTally>(static_cast<std::size_t>(run.limit)));
     for (const Sample& sample : read_samples(run.out / "samples.jsonl")) {
@@ -113,6 +115,11 @@ class ContextSearch {
       QuestionTally& tally = answers[place->second][static_cast<std::size_t>(problem)];
       tally.correct += sample.correct;
       ++tally.samples;
+      if (sample.separation) {
+        double& sum = separations[&tally].first;
+        sum += *sample.separation;
+        tally.separation = sum / ++separations[&tally].second;
+      }
     }
     return answers;
   }

@@ -40,6 +40,7 @@ Json standings_json(const std::vector<Standing>& standings, bool of_round) {
                     {"accuracy", interval_json(standing.accuracy)},
                     {"difference", standing.gain.difference},
                     {"p", standing.gain.p_value}});
+    if (standing.separation) list.back()["separation"] = *standing.separation;
     if (of_round) list.back()["candidate"] = standing.candidate;
     if (of_round && standing.candidate) list.back()["kept"] = standing.kept;
   }
@@ -89,15 +90,15 @@ Json paraphrases_json(const Paraphrases& paraphrases) {
 std::string standings_text(const std::vector<Standing>& standings, bool verdicts) {
   std::size_t width = 4;
   for (const Standing& standing : standings) width = std::max(width, standing.name.size());
-  std::string text = fmt::format("{:<{}}  {:>19}  {:>12}  {:>10}\n", "pair", width, "accuracy",
-                                 "against none", "");
+  std::string text = fmt::format("{:<{}}  {:>19}  {:>10}  {:>12}\n", "pair", width, "accuracy",
+                                 "separation", "against none");
   for (const Standing& standing : standings) {
     const Interval& interval = standing.accuracy;
-    text += fmt::format("{:<{}}  {:.3f} [{:.3f},{:.3f}]", standing.name, width, interval.mean,
-                        interval.low, interval.high);
-    if (&standing != &standings.back() || standing.candidate || standing.gain.difference != 0)
-      text += fmt::format("  {:>12}  {:>10}", points_text(standing.gain.difference),
-                          p_text(standing.gain.p_value));
+    text += fmt::format("{:<{}}  {:.3f} [{:.3f},{:.3f}]  {:>10}", standing.name, width,
+                        interval.mean, interval.low, interval.high,
+                        standing.separation ? fmt::format("{:.3f}", *standing.separation) : "-");
+    text += fmt::format("  {:>12}  {}", points_text(standing.gain.difference),
+                        p_text(standing.gain.p_value));
     if (verdicts && standing.candidate) text += standing.kept ? "  kept" : "  dropped";
     if (verdicts && !standing.candidate) text += "  control";
     text += "\n";

@@ -1,6 +1,7 @@
 #include "eval/halving.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "base/error.h"
@@ -43,6 +44,17 @@ std::vector<std::vector<QuestionTally>> common(const Records& records,
   return result;
 }
 
+std::optional<double> mean_separation(const std::vector<QuestionTally>& answers) {
+  double sum = 0, count = 0;
+  for (const QuestionTally& answer : answers) {
+    if (!answer.separation) continue;
+    sum += *answer.separation;
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return sum / count;
+}
+
 // The contestants, candidates first and best first. The baseline is the first of `others`.
 std::vector<Standing> standings_of(const Records& records, std::vector<std::string> candidates,
                                    const std::vector<std::string>& others, int& problems) {
@@ -53,13 +65,16 @@ std::vector<Standing> standings_of(const Records& records, std::vector<std::stri
   problems = static_cast<int>(answers.front().size());
   std::vector<Standing> standings;
   for (std::size_t i = 0; i < names.size(); ++i)
-    standings.push_back({names[i], accuracy(answers[i]), paired_test(answers[count], answers[i]),
-                         i < count, false});
-  constexpr double kRounding = 1e-12;
+    standings.push_back({names[i], accuracy(answers[i]), mean_separation(answers[i]),
+                         paired_test(answers[count], answers[i]), i < count, false});
+  // Rounded, so that sums in another order do not break ties.
+  const auto key = [](const Standing& standing) {
+    constexpr double kSteps = 1e9;
+    return std::pair(std::llround(-kSteps * standing.accuracy.mean),
+                     std::llround(-kSteps * standing.separation.value_or(0)));
+  };
   std::stable_sort(standings.begin(), standings.begin() + static_cast<std::ptrdiff_t>(count),
-                   [](const Standing& a, const Standing& b) {
-                     return a.accuracy.mean > b.accuracy.mean + kRounding;
-                   });
+                   [&](const Standing& a, const Standing& b) { return key(a) < key(b); });
   return standings;
 }
 

@@ -14,7 +14,7 @@
 namespace counterbeam {
 
 struct Contest {
-  std::vector<std::string> candidates;  // in order: on ties the earlier one is ahead
+  std::vector<std::string> candidates;  // on ties the earlier one is ahead
   std::string baseline;                 // what a winner must be better than; never crowned
   std::string control{};                // takes part in every round, never crowned; empty: none
   std::string standard{};               // the default that a winner is compared with too
@@ -58,15 +58,17 @@ using HeatAnswers = std::vector<std::vector<QuestionTally>>;
 struct Standing {
   std::string name;
   Interval accuracy;
-  PairedTest gain;         // against the baseline
-  bool candidate = false;  // not the baseline or the control
-  bool kept = false;       // goes on to the next round, or is a finalist
+  std::optional<double> separation;  // mean over the problems that have one
+  PairedTest gain;                   // against the baseline
+  bool candidate = false;            // not the baseline or the control
+  bool kept = false;                 // goes on to the next round, or is a finalist
 };
 
 struct RoundResult {
   Portion portion;
-  int problems = 0;                 // of all rounds so far that every contestant answered
-  std::vector<Standing> standings;  // candidates first, best first
+  int problems = 0;  // of all rounds so far that every contestant answered
+  // Candidates first, by accuracy; those that are equally often right by their separation.
+  std::vector<Standing> standings;
 };
 
 // "name is better than against", tested on the confirmation problems.

@@ -16,6 +16,7 @@
 #include "eval/preflight.h"
 #include "eval/provenance.h"
 #include "eval/run_folder.h"
+#include "eval/separation.h"
 #include "eval/vote.h"
 #include "search/answer.h"
 
@@ -131,8 +132,12 @@ std::vector<Sample> run_group(const LoadedModel& model, const JobGroup& group,
   const std::vector<AnsweredQuestion> answers =
       answer_question(model, first.problem->question, settings, asking);
   std::vector<Sample> samples;
-  for (std::size_t i = 0; i < group.size(); ++i)
+  std::optional<CandidateGrader> grader;
+  if (options.separation) grader.emplace(model, *first.task, *first.problem, judge);
+  for (std::size_t i = 0; i < group.size(); ++i) {
     samples.push_back(record(model, group[i], answers[i], judge, options));
+    if (grader) samples.back().separation = grader->separation(answers[i].result);
+  }
   return samples;
 }
 

@@ -35,6 +35,7 @@ struct EvalOptions {
   bool quiet = false;
   std::string label = "eval";   // of the progress bar
   bool allow_failures = false;  // go on if the first problem of a task fails
+  bool separation = false;      // grade every candidate: Sample::separation
   bool traces = false;          // keep every search as OUT/traces/NUMBER.html
   std::filesystem::path out;
   std::string experiment;  // a name of presets(), or empty

@@ -59,6 +59,7 @@ std::string to_line(const Sample& sample) {
                {"prompt_tokens", sample.prompt_tokens},
                {"cached_tokens", sample.cached_tokens},
                {"seconds", sample.seconds}};
+  if (sample.separation) json["separation"] = *sample.separation;
   if (sample.alone) json["alone"] = true;
   if (!sample.error.empty()) json["error"] = sample.error;
   if (!sample.state.empty()) json["state"] = sample.state;
@@ -98,6 +99,7 @@ Sample parse_sample(const std::string& line, const std::string& place) {
   sample.state = fields.string("state").value_or("");
   sample.trace = fields.string("trace").value_or("");
   sample.score = fields.number("score", -1e300, 1e300).value_or(0);
+  sample.separation = fields.number("separation", -1, 1);
   sample.truncated = fields.boolean("truncated").value_or(false);
   sample.answer_tokens = count("answer_tokens");
   sample.generated_tokens = count("generated_tokens");

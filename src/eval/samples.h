@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -22,6 +23,7 @@ struct Sample {
   bool correct_strict = false;  // math: by prm800k's grader; otherwise the same as correct
   std::string state;            // code: pass, fail, error, timeout, memory, killed
   double score = 0;
+  std::optional<double> separation{};  // of right from wrong candidates (eval/separation.h)
   bool truncated = false;
   std::int64_t answer_tokens = 0;
   std::int64_t generated_tokens = 0, scored_tokens = 0, prompt_tokens = 0, cached_tokens = 0;

@@ -14,6 +14,7 @@ struct QuestionTally {
   int correct = 0;
   int samples = 0;    // > 0
   double weight = 1;  // in paired tests: how much the question counts beside the others
+  std::optional<double> separation{};  // of right from wrong candidates (eval/separation.h)
 };
 
 struct Interval {

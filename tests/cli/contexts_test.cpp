@@ -78,6 +78,9 @@ TEST(ContextsSearch, LeavesAFolderThatSaysEverything) {
   for (const int question : confirm) EXPECT_FALSE(dev.contains(question));
   for (const char* part : {"rounds/1", "rounds/2", "confirm"})
     EXPECT_TRUE(fs::exists(out / part / "report.html")) << part;
+  const CommandResult merged = run_counterbeam(fmt::format(
+      "merge '{}' --out '{}'", (out / "rounds/2").string(), (folder.path() / "merged").string()));
+  EXPECT_EQ(merged.code, 0) << merged.err;
   // The sentence, the file of the winner and the exit code go together.
   const std::string outcome = search["outcome"];
   EXPECT_NE(run.out.find(outcome), std::string::npos) << run.out;

@@ -189,7 +189,7 @@ TEST(Completion, CompletesInBash) {
 cd "${BASH_SOURCE%/*}"
 try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMPREPLY=(); _counterbeam; (IFS='|'; echo "${COMPREPLY[*]}"); }
 try counterbeam as
-try counterbeam ask --st
+try counterbeam ask --ste
 try counterbeam --model ask inspe
 try counterbeam --device c
 try counterbeam --device = c
@@ -225,7 +225,7 @@ try counterbeam contexts --js
             "score\n"
             "contexts\n"
             "search\n"
-            "--deterministic|--dev|--device\n"
+            "--dev|--deterministic|--device\n"
             "tiny-code\n"
             "--json\n");
 }
@@ -236,7 +236,7 @@ TEST(Completion, CompletesInFish) {
   const std::string script = folder.write("script", run_counterbeam("completion fish").out + R"(
 function counterbeam; end
 complete -C 'counterbeam as' | string split -f1 \t
-complete -C 'counterbeam ask --st' | string split -f1 \t
+complete -C 'counterbeam ask --ste' | string split -f1 \t
 complete -C 'counterbeam --device c' | string split -f1 \t
 complete -C 'counterbeam reproduce t' | string split -f1 \t
 complete -C 'counterbeam contexts s' | string split -f1 \t
