@@ -94,9 +94,9 @@ TEST(ContextsSearch, LeavesAFolderThatSaysEverything) {
   const CommandResult again = run_counterbeam(search_arguments(out));
   EXPECT_EQ(again.code, 2);
   EXPECT_NE(again.err.find("has a search already; add --resume"), std::string::npos) << again.err;
-  const CommandResult other = run_counterbeam(search_arguments(out, "--resume --finalists 2"));
+  const CommandResult other = run_counterbeam(search_arguments(out, "--resume --samples 2"));
   EXPECT_EQ(other.code, 2);
-  EXPECT_NE(other.err.find("\n  finalists was 1, and now is 2"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("\n  samples was 1, and now is 2"), std::string::npos) << other.err;
   const CommandResult json = run_counterbeam(search_arguments(out, "--resume --json"));
   ASSERT_EQ(json.code, 0) << json.err;
   EXPECT_EQ(parse_json(json.out, "output"), search);
