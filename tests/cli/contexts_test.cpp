@@ -120,8 +120,7 @@ TEST(ContextsSearch, AResumedSearchIsTheSame) {
     EXPECT_EQ(read_file(part / file), read_file(whole / file)) << file;
 }
 
-// Pairs of a file, the real search in the rounds, paraphrases, several finalists; and a winner
-// whose file can be used.
+// Pairs of a file, the real search in the rounds, paraphrases; and a winner whose file can be used.
 TEST(ContextsSearch, OwnPairsParaphrasesAndTheWinnersFile) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
@@ -131,8 +130,8 @@ TEST(ContextsSearch, OwnPairsParaphrasesAndTheWinnersFile) {
                    "negative": "This is an example for a response with wrong reasoning:"}})");
   const CommandResult run = run_counterbeam(fmt::format(
       "contexts search --device cpu --task tiny-math --dev 8 --confirm 30 --pairs "
-      "blue,reasoning,copy --contexts '@{}' --method cbs:beams=6:prune=3:steer=0.7 --screen "
-      "cbs:beams=4:prune=2:steer=0.7 --max-tokens 96 --finalists 2 --paraphrases 1 --out '{}'",
+      "blue,reasoning,copy --contexts '@{}' --method cbs:beams=4:prune=2:steer=0.7 --screen "
+      "cbs:beams=4:prune=2:steer=0.7 --max-tokens 96 --paraphrases 1 --out '{}'",
       pairs.string(), out.string()));
   ASSERT_EQ(run.code, 0) << run.err;
   EXPECT_NE(run.err.find("copy has the texts of reasoning"), std::string::npos) << run.err;
