@@ -107,7 +107,7 @@ TEST(ContextsSearch, AResumedSearchIsTheSame) {
   const TemporaryFolder folder;
   const fs::path whole = folder.path() / "whole", part = folder.path() / "part";
   ASSERT_EQ(run_counterbeam(search_arguments(whole)).code, 0);
-  fs::create_directories(part);
+  fs::create_directories(part / "rounds");
   fs::copy(whole / "rounds/1", part / "rounds/1", fs::copy_options::recursive);
   const std::string samples = read_file(whole / "rounds/1/samples.jsonl");
   write_file(part / "rounds/1/samples.jsonl", samples.substr(0, samples.size() / 2));
