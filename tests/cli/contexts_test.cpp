@@ -129,7 +129,7 @@ TEST(ContextsSearch, OwnPairsParaphrasesAndTheWinnersFile) {
           "copy": {"positive": "This is an example for a response with excellent reasoning:",
                    "negative": "This is an example for a response with wrong reasoning:"}})");
   const CommandResult run = run_counterbeam(fmt::format(
-      "contexts search --device cpu --task tiny-math --dev 8 --confirm 30 --pairs "
+      "contexts search --device cpu --task tiny-math --dev 8 --confirm 60 --pairs "
       "blue,reasoning,copy --contexts '@{}' --method cbs:beams=4:prune=2:steer=0.7 --screen "
       "cbs:beams=4:prune=2:steer=0.7 --max-tokens 96 --paraphrases 1 --out '{}'",
       pairs.string(), out.string()));
