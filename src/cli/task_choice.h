@@ -1,5 +1,5 @@
-// Which tasks a command runs on and how they are asked: what `eval`, `reproduce` and `diagnose`
-// have in common.
+// Which tasks a command runs on and how they are asked: what `eval`, `reproduce`,
+// `diagnose` and `contexts search` have in common.
 #pragma once
 
 #include <cstdint>

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "eval/separation.h"
 
 namespace counterbeam {
 namespace {
@@ -77,8 +78,7 @@ double jackknife_variance(const std::vector<double>& values) {
 std::vector<double> question_aucs(std::span<const ScoredAnswers> questions) {
   std::vector<double> values;
   for (const ScoredAnswers& answers : questions)
-    if (const SplitScores split = split_scores({&answers, 1}); split.mixed())
-      values.push_back(auc_of(split));
+    if (const std::optional<double> value = auc(answers)) values.push_back(*value);
   return values;
 }
 

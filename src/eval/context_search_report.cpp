@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kSearchFormat = 1;
 
-std::string p_text(double p) {
+std::string p_words(double p) {
   return p < 0.0001 ? "p < 0.0001" : fmt::format("p = {:.4f}", p);
 }
 
@@ -98,7 +98,7 @@ std::string standings_text(const std::vector<Standing>& standings, bool verdicts
                         interval.mean, interval.low, interval.high,
                         standing.separation ? fmt::format("{:.3f}", *standing.separation) : "-");
     text += fmt::format("  {:>12}  {}", points_text(standing.gain.difference),
-                        p_text(standing.gain.p_value));
+                        p_words(standing.gain.p_value));
     if (verdicts && standing.candidate) text += standing.kept ? "  kept" : "  dropped";
     if (verdicts && !standing.candidate) text += "  control";
     text += "\n";
@@ -152,8 +152,8 @@ std::string confirmation_table(const ContextSearchOptions& options, const Contes
                   options.method.text, standings_text(result.confirmed, false));
   for (const Claim& claim : result.claims)
     text += fmt::format("{} better than {}: {} points, {}, {} {}: {}\n", claim.name, claim.against,
-                        points_text(claim.test.difference), p_text(claim.test.p_value),
-                        tests_text(result.claims.size()), p_text(claim.corrected),
+                        points_text(claim.test.difference), p_words(claim.test.p_value),
+                        tests_text(result.claims.size()), p_words(claim.corrected),
                         claim.holds ? "yes" : "not shown");
   return text + optimism_text(options, result) + "\n";
 }
@@ -169,18 +169,18 @@ std::string outcome_sentence(const ContextSearchOptions& options, const Contest&
         "no winner: nothing is better than {} beyond noise (best in the rounds: {}, {:.3f} against "
         "{:.3f} on {} other problems, {}, {})",
         baseline, main->name, main->own.mean, main->other.mean, main->problems,
-        p_text(main->corrected), corrected);
+        p_words(main->corrected), corrected);
   std::string text = fmt::format(
       "winner: {}, {:.3f} against {:.3f} for {} on {} problems that it was not chosen on ({}, {})",
       main->name, main->own.mean, main->other.mean, baseline, main->problems,
-      p_text(main->corrected), corrected);
+      p_words(main->corrected), corrected);
   if (main->name == contest.standard) return text + "; it is the default pair";
   const Claim* other = claim_of(result, main->name, contest.standard);
   if (!other) return text;
   return text + fmt::format("; {} the default pair {}: {:.3f} against {:.3f} ({})",
                             other->holds ? "also better than" : "not shown to be better than",
                             other->against, other->own.mean, other->other.mean,
-                            p_text(other->corrected));
+                            p_words(other->corrected));
 }
 
 Json to_json(const ContextSearchPlan& plan, const ContextSearchOptions& options) {

@@ -6,7 +6,7 @@
 
 namespace counterbeam {
 
-std::optional<double> separation(std::span<const ScoredSample> candidates) {
+std::optional<double> auc(std::span<const ScoredSample> candidates) {
   double pairs = 0, ordered = 0;
   for (const ScoredSample& right : candidates)
     for (const ScoredSample& wrong : candidates) {
@@ -26,7 +26,7 @@ std::optional<double> CandidateGrader::separation(const SearchResult& result) {
   std::vector<ScoredSample> candidates;
   for (const Candidate& candidate : result.pool)
     candidates.push_back({candidate.score, correct(stops_.text(candidate.tokens))});
-  return counterbeam::separation(candidates);
+  return auc(candidates);
 }
 
 bool CandidateGrader::correct(const std::string& text) {

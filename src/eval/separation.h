@@ -16,7 +16,7 @@ namespace counterbeam {
 
 // The share of pairs of a right and a wrong candidate in which the right one has the higher score;
 // equal scores count half. Empty if all are right or all are wrong.
-std::optional<double> separation(std::span<const ScoredSample> candidates);
+std::optional<double> auc(std::span<const ScoredSample> candidates);
 
 // Grades the candidates of searches for one problem, each text once. REQUIRES that what it is given
 // outlives it, and `judge` for code.

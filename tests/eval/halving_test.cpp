@@ -259,12 +259,12 @@ TEST(Halving, SeparationDecidesTies) {
 
 TEST(Separation, IsTheShareOfOrderedPairs) {
   using Samples = std::vector<ScoredSample>;
-  EXPECT_EQ(separation(Samples{}), std::nullopt);
-  EXPECT_EQ(separation(Samples{{1, true}, {2, true}}), std::nullopt);
-  EXPECT_EQ(separation(Samples{{1, false}}), std::nullopt);
-  EXPECT_EQ(separation(Samples{{2, true}, {1, false}}), 1);
-  EXPECT_EQ(separation(Samples{{1, true}, {1, false}}), 0.5);
-  EXPECT_EQ(separation(Samples{{3, true}, {1, true}, {2, false}, {0, false}}), 0.75);
+  EXPECT_EQ(auc(Samples{}), std::nullopt);
+  EXPECT_EQ(auc(Samples{{1, true}, {2, true}}), std::nullopt);
+  EXPECT_EQ(auc(Samples{{1, false}}), std::nullopt);
+  EXPECT_EQ(auc(Samples{{2, true}, {1, false}}), 1);
+  EXPECT_EQ(auc(Samples{{1, true}, {1, false}}), 0.5);
+  EXPECT_EQ(auc(Samples{{3, true}, {1, true}, {2, false}, {0, false}}), 0.75);
 }
 
 TEST(Halving, TiesKeepTheEarlierCandidate) {
