@@ -141,10 +141,10 @@ TEST(ContextsSearch, OwnPairsParaphrasesAndTheWinnersFile) {
   EXPECT_TRUE(fs::exists(out / "paraphrases.json"));
   ASSERT_FALSE(search["winner"].is_null()) << run.out;
   EXPECT_EQ(search["winner"]["name"], "reasoning") << run.out;
-  const CommandResult ask = run_counterbeam(
-      fmt::format("ask --device cpu --json --beams 2 --max-tokens 8 --contexts '@{}' 'Compute 1 + "
-                  "1.'",
-                  (out / "winner.json").string()));
+  const CommandResult ask = run_counterbeam(fmt::format(
+      "ask --device cpu --json --beams 2 --prune 2 --max-tokens 8 --contexts '@{}' 'Compute 1 + "
+      "1.'",
+      (out / "winner.json").string()));
   EXPECT_EQ(ask.code, 0) << ask.err;
   EXPECT_NE(ask.out.find("excellent reasoning"), std::string::npos);
 }

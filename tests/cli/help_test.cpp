@@ -211,7 +211,7 @@ try counterbeam contexts --js
   EXPECT_EQ(result.err, "");
   EXPECT_EQ(result.out,
             "ask\n"
-            "--stop-at|--stop|--stop-id|--steer|--steps\n"
+            "--steer|--steps\n"
             "inspect\n"
             "cpu|cuda\n"
             "cpu|cuda\n"
