@@ -12,3 +12,9 @@ list(TRANSFORM report_parts PREPEND web/report/)
 
 set(REPORT_PAGE web/report/report.html ${shared_text} ${report_parts})
 set(TRACE_PAGE web/trace/trace.html ${shared_text} ${tree_parts} web/trace/trace.css web/trace/main.js)
+
+set(chat_parts web/shared/markdown.js web/chat/chat.css)
+foreach(part sse api store traces settings answer messages transfer sidebar columns main)
+  list(APPEND chat_parts web/chat/${part}.js)
+endforeach()
+set(CHAT_PAGE web/chat/chat.html ${shared_text} ${tree_parts} ${chat_parts})

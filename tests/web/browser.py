@@ -20,7 +20,7 @@ PROGRAM = os.environ.get("COUNTERBEAM", str(ROOT / "build/release/counterbeam"))
 def open_browser(width=1400, height=900, dark=False):
     options = Options()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     f"--window-size={width},{height}", "--host-resolver-rules=MAP * ~NOTFOUND"):
+                     f"--window-size={width},{height}", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"):
         options.add_argument(argument)
     if dark:
         options.add_argument("--force-dark-mode")

@@ -308,16 +308,16 @@ class GrowingTrace(TraceTest):
     """A model that gets its blocks one at a time ends as the one that gets them at once."""
 
     def test_blocks_may_come_one_at_a_time(self):
-        self.script("""window.whole = JSON.parse(by_id('trace').textContent); window.live = new TraceModel({...whole, blocks: [], pool: undefined});
+        self.script("""window.complete = JSON.parse(by_id('trace').textContent); window.live = new TraceModel({...complete, blocks: [], pool: undefined});
                        tree.show(live)""")
         self.assertIn("grows here", self.text("#candidate"))
         for number in range(len(self.trace["blocks"])):
-            self.script("live.add_block(whole.blocks[arguments[0]]); tree.grew()", number)
+            self.script("live.add_block(complete.blocks[arguments[0]]); tree.grew()", number)
             self.assertEqual(self.script("return [tree.shown, tree.current.block]"), [number + 1, number])
-        self.script("live.finish(whole); tree.grew()")
+        self.script("live.finish(complete); tree.grew()")
         self.assertEqual(self.heading(), f"Candidate {self.trace['selected']}")
         same = self.script("""const list = m => JSON.stringify(m.blocks.map(b => b.map(n => [n.id, n.fate, n.y, n.x, n.copies, n.length])));
-                              const again = new TraceModel(whole); new TreeLayout(again); return list(again) === list(live)""")
+                              const again = new TraceModel(complete); new TreeLayout(again); return list(again) === list(live)""")
         self.assertTrue(same)
         self.assertEqual(web.complaints(self.page), [])
 

@@ -41,7 +41,7 @@ class TreeDrawing {
 
   edges({layout, view, palette, chosen, shown}, first, past) {
     // Many nodes in view: straight lines, one per pair of cells, and none to beams that did not go on.
-    const {context} = this, narrow = COLUMN * view.kx < 26 || this.in_view(layout, view, first, past) > 1500;
+    const {context} = this, narrow = COLUMN * view.kx < 8 || this.in_view(layout, view, first, past) > 1500;
     context.strokeStyle = palette.edge;
     context.lineWidth = narrow ? 0.7 : 1.1;
     for (let b = first; b < past; ++b) {

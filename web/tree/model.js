@@ -71,6 +71,8 @@ class TraceModel {
     return tokens;
   }
   text(node) { return this.tokens(node).map(token => token.text).join(""); }
+  // Without the control token that ends it.
+  answer_text(node) { return this.text(node).replace(/(<\|[^<>|]*\|>|<\/s>|<eos>|<end_of_turn>)+$/, ""); }
   prompt_text(name) { return (this.prompts[name] ?? []).map(id => this.token_text(id)).join(""); }
   // s(a) at another steering strength, from the recorded sums.
   score_at(node, steer) {

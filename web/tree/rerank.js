@@ -41,7 +41,7 @@ class SteerPanel {
       const item = make("li", this.list);
       button(item, `candidate ${node.id}`, () => this.tree.select(node), {class: "link"});
       make("span", item, fixed(score), {class: "figure"});
-      make("span", item, clip_text(this.model.text(node)), {class: "words"});
+      make("span", item, clip_text(this.model.answer_text(node)), {class: "words"});
       if (node === chosen) make("span", item, "the answer", {class: "badge chosen"});
     }
     this.tree.redraw();
@@ -59,5 +59,5 @@ class SteerPanel {
 // The end of an answer: that is where its result is.
 function clip_text(text) {
   const line = text.replace(/\s+/g, " ").trim();
-  return line.length > 60 ? `\u2026${line.slice(-60)}` : line;
+  return line.length > 48 ? `\u2026${line.slice(-48)}` : line;
 }

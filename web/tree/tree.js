@@ -1,9 +1,10 @@
 // The search tree: the drawing with its controls in one element, the chosen candidate in another. Used by the page of a trace
-// and by the chat. `hooks`: on_select(node), on_continue(node, model), both optional.
+// and by the chat. `hooks`: on_select(node), on_continue(node, model), both optional. The steering strength and the table of a
+// block are put into `extras`.
 const KEYS = "Arrow keys move between candidates, plus and minus zoom, 0 shows all, Home the answer, Space plays the search, C compares";
 
 class TreeView {
-  constructor(place, panel, hooks = {}) {
+  constructor(place, panel, hooks = {}, extras = place) {
     this.hooks = hooks;
     this.panel = panel;
     this.model = new TraceModel();
@@ -13,13 +14,14 @@ class TreeView {
     this.chosen = new Set();
     this.other = new Set();
     place.classList.add("tree");
+    extras.classList.add("tree");
     this.toolbar(place);
     this.area = make("div", place, undefined, {class: "tree-area", role: "tree", tabindex: 0, "aria-label": `Search tree, a level per block. ${KEYS}.`});
     this.drawing = new TreeDrawing(make("canvas", this.area, undefined, {"aria-hidden": "true"}));
     this.item = make("div", this.area, "", {class: "unseen", role: "treeitem", id: `item-${++TreeView.count}`});
     this.legend = make("div", place, undefined, {class: "legend"});
-    this.steer = new SteerPanel(place, this);
-    this.table = make("details", place, undefined, {class: "block-table"});
+    this.steer = new SteerPanel(extras, this);
+    this.table = make("details", extras, undefined, {class: "block-table"});
     make("summary", this.table, "Candidates as a table");
     this.table.addEventListener("toggle", () => this.current && show_block_table(this.table, this, this.current.block));
     watch_pointer(this, this.area);

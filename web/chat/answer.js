@@ -1,0 +1,81 @@
+// Asks for answers: one request per column, each with its own method and settings, and the search's blocks beside it.
+class Asker {
+  constructor(api, store, traces, events) {
+    Object.assign(this, {api, store, traces, events});  // events: changed(message), grew(message), ended(message)
+    this.running = new Map();                           // message id -> AbortController
+  }
+  get busy() { return this.running.size > 0; }
+
+  // Answers to a question, one per column, side by side.
+  ask(conversation, question, columns) {
+    const group = random_id();
+    return columns.map(column => this.begin(conversation, {parent: question.id, group, column: structuredClone(column)}));
+  }
+  // An answer that begins with a given text: what a candidate of a search has written so far.
+  proceed(conversation, parent, column, prefix) {
+    return this.begin(conversation, {parent, group: random_id(), column: structuredClone(column), prefix, content: prefix});
+  }
+  begin(conversation, fields) {
+    const first = conversation.chosen[fields.parent], together = first && conversation.messages[first]?.group === fields.group;
+    const message = add_message(conversation, {role: "assistant", state: "running", search: random_id(), asked: Date.now(), ...fields});
+    if (together) conversation.chosen[fields.parent] = first;  // the first column is the one that is gone on with
+    this.run(conversation, message);
+    return message;
+  }
+  request(conversation, message) {
+    const turns = path_to(conversation, conversation.messages[message.parent]).map(({role, content}) => ({role, content}));
+    const {seed, ...values} = message.column.values, system = conversation.system.trim();
+    const body = {model: this.model, messages: [...(system ? [{role: "system", content: system}] : []), ...turns], reasoning_format: "none",
+                  search: {method: message.column.method, ...values, id: message.search, trace: true}};
+    if (seed !== undefined) body.seed = seed;
+    if (message.prefix) {
+      body.messages.push({role: "assistant", content: message.prefix});
+      Object.assign(body, {continue_final_message: true, add_generation_prompt: false});
+    }
+    return body;
+  }
+  async run(conversation, message) {
+    const control = new AbortController(), id = message.search;
+    this.running.set(message.id, control);
+    this.watch(message, control.signal);
+    try {
+      const result = await this.api.complete(this.request(conversation, message), text => {
+        message.content += text;
+        this.events.changed(message);
+      }, control.signal);
+      Object.assign(message, {state: "done", finish: result.finish, cost: result.search ?? {}, usage: result.usage});
+    } catch (error) {
+      Object.assign(message, error.name === "AbortError" ? {state: "stopped"} : {state: "failed", error: error.message});
+    }
+    message.seconds = (Date.now() - message.asked) / 1000;
+    this.running.delete(message.id);
+    if (this.traced(message)) await this.traces.finish(id);
+    control.abort();  // the events have nothing more to tell
+    this.store.save_soon();
+    this.events.ended(message);
+  }
+  traced(message) { return this.catalogue.method(message.column.method)?.traced !== false; }
+
+  watch(message, signal) {
+    if (!this.traced(message)) return;
+    const model = new TraceModel({settings: {...this.catalogue.method(message.column.method).settings, ...message.column.values, method: message.column.method}});
+    this.traces.models.set(message.search, model);
+    this.api.events(message.search, (event, data) => {
+      if (event === "start" || data.prompts || data.settings) {
+        model.settings = data.settings ?? model.settings;
+        model.prompts = data.prompts ?? model.prompts;
+      }
+      Object.assign(model.texts, data.texts);
+      if (event !== "block" || message.state !== "running") return;
+      model.add_block(data);
+      this.events.grew(message);
+    }, signal).catch(() => {});  // the answer itself says what is wrong
+  }
+  stop() {
+    for (const [id, control] of this.running) {
+      const message = this.store.current.messages[id];
+      if (message) this.api.cancel(message.search);
+      control.abort();
+    }
+  }
+}
