@@ -249,6 +249,10 @@ class RecordedChat(ChatTest):
             self.server.blocks.release()
         self.finish()
         web.wait_for(lambda: self.script("return chat.tree.model.selected?.id") == self.trace["selected"])
+        self.press(".prompts summary")
+        prompts = web.wait_for(lambda: self.texts(".prompt .tokens"))
+        self.assertEqual(len(prompts), 3)
+        self.assertIn("excellent reasoning", prompts[1])
         self.press(".replay .first")
         self.assertEqual(self.one(".blocks").text, f"block 1 of {len(self.trace['blocks'])}")
 

@@ -31,7 +31,12 @@ class RecordedServer:
     """`trace` is the JSON of a page of a trace (with "texts"), `answer` the text that is streamed in two pieces around the blocks."""
 
     def __init__(self, page, trace, answer, key=None):
-        self.page, self.trace, self.answer, self.key = page, trace, answer, key
+        self.page, self.answer, self.key = page, answer, key
+        self.trace = {key: trace[key] for key in ("settings", "prompts", "pool", "selected")} | {"blocks": [
+            {"block": number + 1, "generated_tokens": 32 * (number + 1), "finished": 0,
+             "candidates": [c | {"texts": [trace["texts"][str(token)] for token in c["tokens"]]} for c in block["candidates"]]}
+            for number, block in enumerate(trace["blocks"])]}
+        self.texts = trace["texts"]
         self.requests, self.cancelled, self.failure = [], [], None
         self.blocks = threading.Semaphore(0)  # the test releases one per block
         self.steps = None  # None: all at once
@@ -89,7 +94,7 @@ class RecordedServer:
                     for block in outer.trace["blocks"]:
                         if outer.steps is not None:
                             outer.blocks.acquire()
-                        self.event({**block, "texts": outer.trace["texts"]}, "block")
+                        self.event(block, "block")
                     done.set()
                     return self.event({"pool": outer.trace["pool"], "selected": outer.trace["selected"]}, "done")
                 return self.send(200, outer.trace)
@@ -102,6 +107,8 @@ class RecordedServer:
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 if not self.allowed():
                     return self.fail(401, "The key is missing or wrong.")
+                if self.path == "/detokenize":
+                    return self.send(200, {"prompt": "".join(outer.texts[str(token)] for token in body["tokens"])})
                 outer.requests.append(body)
                 if outer.failure == "gone":
                     self.close_connection = True

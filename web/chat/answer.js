@@ -48,8 +48,8 @@ class Asker {
       Object.assign(message, error.name === "AbortError" ? {state: "stopped"} : {state: "failed", error: error.message});
     }
     message.seconds = (Date.now() - message.asked) / 1000;
-    this.running.delete(message.id);
     if (this.traced(message)) await this.traces.finish(id);
+    this.running.delete(message.id);
     control.abort();  // the events have nothing more to tell
     this.store.save_soon();
     this.events.ended(message);
@@ -61,14 +61,9 @@ class Asker {
     const model = new TraceModel({settings: {...this.catalogue.method(message.column.method).settings, ...message.column.values, method: message.column.method}});
     this.traces.models.set(message.search, model);
     this.api.events(message.search, (event, data) => {
-      if (event === "start" || data.prompts || data.settings) {
-        model.settings = data.settings ?? model.settings;
-        model.prompts = data.prompts ?? model.prompts;
-      }
-      Object.assign(model.texts, data.texts);
       if (event !== "block" || message.state !== "running") return;
       model.add_block(data);
-      this.events.grew(message);
+      this.events.grew(message, data);
     }, signal).catch(() => {});  // the answer itself says what is wrong
   }
   stop() {

@@ -25,6 +25,7 @@ class Api {
   methods() { return this.json("v1/methods"); }
   async models() { return (await this.json("v1/models")).data; }
   trace(id) { return this.json(`v1/searches/${encodeURIComponent(id)}`); }
+  async detokenize(tokens) { return (await this.json("detokenize", {method: "POST", body: {tokens}})).prompt; }
   async cancel(id) {
     try { await this.call(`v1/searches/${encodeURIComponent(id)}`, {method: "DELETE"}); } catch { /* it has ended */ }
   }

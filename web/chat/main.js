@@ -8,7 +8,7 @@ class Chat {
     this.catalogue = new Catalogue(described);
     this.asker = new Asker(api, this.store, this.traces, {
       changed: message => this.list.update(message),
-      grew: message => this.grew(message),
+      grew: (message, block) => this.grew(message, block),
       ended: message => this.ended(message)});
     Object.assign(this.asker, {model: models[0].id, catalogue: this.catalogue});
     by_id("model").textContent = models[0].id;
@@ -83,14 +83,15 @@ class Chat {
     this.store.save();
     this.list.show();
   }
-  grew(message) {
+  grew(message, block) {
     const model = this.traces.models.get(message.search);
-    this.list.progress(message, `searching\u2026 ${plural(model.blocks.length, "block")}`);
+    this.list.progress(message, `searching\u2026 ${plural(model.blocks.length, "block")}` +
+      (block.generated_tokens === undefined ? "" : `, ${plural(block.generated_tokens, "token")} generated, ${block.finished} finished`));
     if (this.tree_message === message.id && this.tree.model === model) this.tree.grew();
   }
   ended(message) {
     this.update_buttons();
-    if (this.store.current.messages[message.id]) this.list.show();
+    this.list.refresh(message);
     if (this.tree_message === message.id) this.show_tree(message, true);
   }
 

@@ -111,10 +111,20 @@ class MessageList {
       button(parts.foot, "Copy", () => navigator.clipboard?.writeText(message.content), {class: "quiet"});
     }
   }
+  // The answer has ended: its own box is filled anew, and nothing else on the screen changes.
+  refresh(message) {
+    const conversation = this.store.current, parts = this.boxes.get(message.id);
+    if (!parts) return;
+    const near = this.near_end(), chosen = conversation.chosen[message.parent] === message.id;
+    this.fill(conversation, message, parts, group_of(conversation, message).length > 1, chosen);
+    if (near) this.place.scrollTop = this.place.scrollHeight;
+  }
+  near_end() { return this.place.scrollHeight - this.place.scrollTop - this.place.clientHeight < 120; }
+
   // Text arrives faster than it can be rendered: once per frame is enough.
   update(message) {
     if (!this.changed.size) requestAnimationFrame(() => {
-      const near = this.place.scrollHeight - this.place.scrollTop - this.place.clientHeight < 120;
+      const near = this.near_end();
       for (const one of this.changed) {
         const parts = this.boxes.get(one.id);
         if (parts) show_answer_text(parts.text, one.content);

@@ -29,24 +29,22 @@ class Traces {
   // The model of a search: the one that is growing, the kept one, or the server's. undefined if nobody has it any more.
   async model(id) {
     if (this.models.has(id)) return this.models.get(id);
-    let trace = await this.read(id);
-    if (!trace) {
-      try { trace = await this.api.trace(id); } catch { return undefined; }
-      if (trace.pool) this.write(id, trace);
-    }
-    const model = new TraceModel(trace);
-    this.models.set(id, model);
-    return model;
+    try {
+      const model = new TraceModel(await this.read(id) ?? await this.fetch(id));
+      this.models.set(id, model);
+      return model;
+    } catch { return undefined; }
   }
   // The search is over: the whole trace replaces what grew.
   async finish(id) {
-    try {
-      const trace = await this.api.trace(id);
-      if (!trace.blocks) return undefined;
-      this.write(id, trace);
-      const model = new TraceModel(trace);
-      this.models.set(id, model);
-      return model;
-    } catch { return this.models.get(id); }
+    try { this.models.set(id, new TraceModel(await this.fetch(id))); } catch { /* what grew is all there is */ }
+  }
+  // The trace as the server has it, with the texts of its prompts; kept when the search is over.
+  async fetch(id) {
+    const trace = await this.api.trace(id), prompt_texts = {};
+    for (const [name, tokens] of Object.entries(trace.prompts ?? {})) if (tokens.length) prompt_texts[name] = await this.api.detokenize(tokens);
+    const whole_trace = {...trace, prompt_texts};
+    if (trace.pool?.length) this.write(id, whole_trace);
+    return whole_trace;
   }
 }

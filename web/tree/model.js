@@ -9,7 +9,8 @@ class TraceModel {
     this.question = trace.question ?? "";
     this.settings = trace.settings ?? {};
     this.prompts = trace.prompts ?? {};
-    this.texts = {...trace.texts};
+    this.texts = {...trace.texts};  // by token; blocks and candidates may bring more
+    this.prompt_texts = trace.prompt_texts ?? {};
     this.blocks = [];        // the nodes of each block, folded
     this.nodes = new Map();  // by the id of any candidate; copies lead to the node that counts them
     this.pool = [];
@@ -21,7 +22,8 @@ class TraceModel {
   add_block(block) {
     Object.assign(this.texts, block.texts);
     const number = this.blocks.length, folded = new Map(), nodes = [];
-    for (const candidate of block.candidates) {
+    for (const {texts, ...candidate} of block.candidates) {
+      if (texts) candidate.tokens.forEach((token, i) => { this.texts[token] = texts[i]; });
       const parent = candidate.parent === null ? undefined : this.nodes.get(candidate.parent);
       const key = `${parent ? parent.id : ""}|${candidate.tokens.join()}`, twin = folded.get(key);
       if (twin) {
@@ -73,7 +75,7 @@ class TraceModel {
   text(node) { return this.tokens(node).map(token => token.text).join(""); }
   // Without the control token that ends it.
   answer_text(node) { return this.text(node).replace(/(<\|[^<>|]*\|>|<\/s>|<eos>|<end_of_turn>)+$/, ""); }
-  prompt_text(name) { return (this.prompts[name] ?? []).map(id => this.token_text(id)).join(""); }
+  prompt_text(name) { return this.prompt_texts[name] ?? (this.prompts[name] ?? []).map(id => this.token_text(id)).join(""); }
   // s(a) at another steering strength, from the recorded sums.
   score_at(node, steer) {
     const total = node.base + steer * (node.positive - node.negative);
