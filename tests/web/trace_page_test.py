@@ -358,5 +358,23 @@ class LargeTrace(TraceTest):
         self.assertEqual(self.current(), self.script("return tree.model.blocks[40][3].id"))
 
 
+class ReportTrace(web.PageTest):
+    """The report of an evaluation leads to the same tree."""
+
+    @classmethod
+    def setUpClass(cls):
+        place = web.folder() / "run"
+        web.run("eval", "--task", "tiny-math", "--methods", "cbs:steer=0.7:beams=4:prune=2", "--limit", "1", "--traces", "--out", str(place), "-q")
+        cls.url = (place / "report.html").as_uri()
+        super().setUpClass()
+
+    def test_a_click_opens_the_tree_of_an_answer(self):
+        self.page.find_element(By.CSS_SELECTOR, "tr.row").click()
+        self.page.find_element(By.CSS_SELECTOR, ".answer a").click()
+        web.wait_for(lambda: self.page.execute_script("return typeof tree === 'object' && tree.drawing.stats.nodes > 3"), what="the tree")
+        self.assertIn("Candidate", self.page.find_element(By.CSS_SELECTOR, "#candidate h2").text)
+        self.assertEqual(web.complaints(self.page), [])
+
+
 if __name__ == "__main__":
     unittest.main(verbosity=2)

@@ -83,6 +83,26 @@ class MessageList {
   answers(conversation, message) {
     const group = group_of(conversation, message), row = make("div", this.place, undefined, {class: `answers of-${group.length}`});
     for (const one of group) this.answer(row, conversation, one, group.length > 1, one === message);
+    if (group.length < 2) return;
+    const foot = make("div", this.place, undefined, {class: "turn-foot group-foot"});
+    const toggle = button(foot, "Mark differences", () => {
+      const on = toggle.getAttribute("aria-pressed") !== "true";
+      toggle.setAttribute("aria-pressed", String(on));
+      for (const one of group) on ? this.mark_differences(one, message, group) : show_answer_text(this.boxes.get(one.id).text, one.content);
+    }, {class: "quiet differences", "aria-pressed": "false", title: "Words that the answer that is gone on with lacks are marked, and in it those that the next one lacks"});
+  }
+  // The plain text of an answer, with what the other lacks marked: the chosen answer, or for that one the next.
+  mark_differences(one, chosen, group) {
+    const other = one === chosen ? group.find(answer => answer !== chosen) : chosen, place = this.boxes.get(one.id).text;
+    const [, ranges] = differing_ranges(other.content, one.content), text = make("div", undefined, undefined, {class: "text"});
+    let at = 0;
+    for (const [from, to] of ranges) {
+      text.append(one.content.slice(at, from));
+      make("mark", text, one.content.slice(from, to));
+      at = to;
+    }
+    text.append(one.content.slice(at));
+    place.replaceChildren(text);
   }
   answer(row, conversation, message, several, chosen) {
     const name = message.column ? this.catalogue.label(message.column) : "imported";

@@ -20,7 +20,7 @@ function show_facts(parent, model, node) {
   if (node.rank !== undefined) facts.splice(1, 0, ["rank", fixed(node.rank)]);
   if (node.token_positive) facts.push(["reward", with_sign(node.positive - node.negative)]);
   const path = model.path(node);
-  if (path.length > 1) facts.push(["score by block", path.map(part => fixed(part.score, 2)).join("  ")]);
+  if (path.length > 1) facts.push(["score by block", path.map(part => fixed(part.score)).join("  ")]);
   const list = make("dl", parent, undefined, {class: "facts"});
   for (const [name, value] of facts) { make("dt", list, name); make("dd", list, value); }
 }

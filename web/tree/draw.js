@@ -150,7 +150,10 @@ class TreeDrawing {
     this.context.fillStyle = palette.ink;
     this.context.textAlign = "left";
     this.context.textBaseline = "middle";
-    for (const [text, x, y] of labels) this.context.fillText(text, x + this.radius + 1, y - this.radius - 3);
+    this.context.strokeStyle = palette.panel;
+    this.context.lineWidth = 3;
+    this.context.lineJoin = "round";
+    for (const [text, x, y] of labels) for (const put of ["strokeText", "fillText"]) this.context[put](text, x + this.radius + 1, y - this.radius - 3);
   }
   ring({view, palette, current}, node) {
     const {context} = this, x = view.screen_x(node.x), y = view.screen_y(node.y);
@@ -181,7 +184,7 @@ class TreeDrawing {
     context.globalAlpha = 0.88;
     context.fillStyle = palette.panel;
     context.fillRect(0, 0, EDGE.left - 8, view.height);
-    context.fillRect(0, 0, view.width, EDGE.top - 8);
+    context.fillRect(0, 0, view.width, 20);
     context.globalAlpha = 1;
     context.fillStyle = palette.faint;
     context.font = "11px system-ui, sans-serif";
@@ -189,7 +192,7 @@ class TreeDrawing {
     context.textAlign = "right";
     if (layout.vertical === "score") for (const {value, y, digits} of layout.ticks(34 / view.ky)) {
       const at = view.screen_y(y);
-      if (at > EDGE.top - 6 && at < view.height - 4) context.fillText(fixed(value, digits), EDGE.left - 12, at);
+      if (at > 26 && at < view.height - 4) context.fillText(fixed(value, digits), EDGE.left - 12, at);
     }
     context.textAlign = "center";
     const every = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find(n => n * COLUMN * view.kx >= 30) ?? 5000;

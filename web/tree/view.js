@@ -1,5 +1,5 @@
 // What part of the layout is on the screen: two scales and an offset, in pixels.
-const EDGE = {left: 58, right: 26, top: 26, bottom: 16};
+const EDGE = {left: 58, right: 26, top: 38, bottom: 16};
 
 class Viewport {
   constructor() { Object.assign(this, {width: 1, height: 1, kx: 1, ky: 1, x: 0, y: 0, touched: false}); }
