@@ -41,3 +41,44 @@ const std::string_view k@EMBEDDED_NAME@ = R"embedded(@EMBEDDED_TEXT@)embedded";
 ]==])
   target_sources(${target} PRIVATE ${generated})
 endfunction()
+
+# embed_site(TARGET NAME FILE...): generates a source of the target that defines the list `kNAME` of pairs
+# (path, content) for a page that is served as several files, so that its policy can forbid scripts within
+# HTML. Scripts are joined in the order given into /page.js and styles into /page.css; every other FILE has a
+# path of its own, its name.
+function(embed_site target name)
+  set(scripts "\"use strict\";\n")
+  set(styles "")
+  set(EMBEDDED_PAIRS "")
+  foreach(file IN LISTS ARGN)
+    get_filename_component(file_name ${file} NAME)
+    get_filename_component(kind ${file} LAST_EXT)
+    file(READ ${PROJECT_SOURCE_DIR}/${file} text)
+    if(kind STREQUAL ".js")
+      string(APPEND scripts "${text}")
+    elseif(kind STREQUAL ".css")
+      string(APPEND styles "${text}")
+    else()
+      string(APPEND EMBEDDED_PAIRS "    {\"/${file_name}\", R\"embedded(${text})embedded\"},\n")
+    endif()
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${file})
+  endforeach()
+  string(APPEND EMBEDDED_PAIRS "    {\"/page.js\", R\"embedded(${scripts})embedded\"},\n")
+  string(APPEND EMBEDDED_PAIRS "    {\"/page.css\", R\"embedded(${styles})embedded\"},\n")
+  set(EMBEDDED_NAME ${name})
+  set(generated ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
+  file(CONFIGURE OUTPUT ${generated} @ONLY CONTENT [==[
+#include <span>
+#include <string_view>
+#include <utility>
+namespace counterbeam {
+namespace {
+constexpr std::pair<std::string_view, std::string_view> kFilesOf@EMBEDDED_NAME@[] = {
+@EMBEDDED_PAIRS@};
+}  // namespace
+extern const std::span<const std::pair<std::string_view, std::string_view>> k@EMBEDDED_NAME@;
+const std::span<const std::pair<std::string_view, std::string_view>> k@EMBEDDED_NAME@ = kFilesOf@EMBEDDED_NAME@;
+}  // namespace counterbeam
+]==])
+  target_sources(${target} PRIVATE ${generated})
+endfunction()

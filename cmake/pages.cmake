@@ -1,5 +1,5 @@
-# The pages of web/, each as a list for embed(): the page, then its parts in the order in which their
-# scripts run. Parts that several pages use are in web/shared and web/tree.
+# The pages of web/, each as a list for embed() or embed_site(): the page, then its parts in the order in
+# which their scripts run. Parts that several pages use are in web/shared and web/tree.
 set(shared_text web/shared/dom.js web/shared/tex.js web/shared/text.js web/shared/diff.js)
 set(tree_parts web/shared/theme.css web/tree/tree.css)
 foreach(part model layout view paint draw pointer tokens formula candidate compare rerank replay block_table tree)
@@ -17,4 +17,4 @@ set(chat_parts web/shared/markdown.js web/chat/chat.css)
 foreach(part sse api store traces settings answer messages transfer sidebar columns main)
   list(APPEND chat_parts web/chat/${part}.js)
 endforeach()
-set(CHAT_PAGE web/chat/chat.html ${shared_text} ${tree_parts} ${chat_parts})
+set(CHAT_PAGE web/chat/index.html web/chat/favicon.svg ${shared_text} ${tree_parts} ${chat_parts})

@@ -45,13 +45,16 @@ def has_server():
     return subprocess.run([web.PROGRAM, "serve", "--help"], capture_output=True).returncode == 0
 
 
-def the_page():
-    """The page as the program serves it."""
+FILES = ("index.html", "page.css", "page.js", "favicon.svg")
+
+
+def page_files():
+    """The files of the page as the program serves them."""
     if "COUNTERBEAM_PAGE" in os.environ:
-        return open(os.environ["COUNTERBEAM_PAGE"]).read()
+        return {name: (web.Path(os.environ["COUNTERBEAM_PAGE"]) / name).read_bytes() for name in FILES}
     server = Server()
     try:
-        return server.get("")
+        return {name: server.get(name).encode() for name in FILES}
     finally:
         server.close()
 
@@ -136,7 +139,7 @@ class RecordedChat(ChatTest):
         web.run("ask", "What is 17 + 4 * 6?", "--max-tokens", "160", "--block", "8", "--seed", "3", "--steer", "0.7", "--temperature", "1.3",
                 "--trace", str(place / "trace.html"))
         found = re.search(r'id="trace">(.*?)</script>', (place / "trace.html").read_text(), re.S)
-        cls.trace, cls.html = json.loads(found.group(1)), the_page()
+        cls.trace, cls.files = json.loads(found.group(1)), page_files()
         cls.page = web.open_browser()
 
     @classmethod
@@ -144,7 +147,7 @@ class RecordedChat(ChatTest):
         cls.page.quit()
 
     def setUp(self):
-        self.server = RecordedServer(self.html, self.trace, ANSWER)
+        self.server = RecordedServer(self.files, self.trace, ANSWER)
         self.addCleanup(self.server.close)
         self.open()
 
@@ -157,6 +160,7 @@ class RecordedChat(ChatTest):
         self.assertEqual(self.texts(".code-word"), ["def", "return"])
         self.assertIn("The product comes first.", self.script("return document.querySelector('.thinking').textContent"))
         cost = self.texts(".cost")[0]
+        self.assertEqual(web.complaints(self.page), [])
         for words in ("40 tokens", "2.5 s", "640 generated", "1,280 scored", "48.0 \u00d7", "\u22120.125"):
             self.assertIn(words, cost)
 
@@ -196,7 +200,7 @@ class RecordedChat(ChatTest):
         self.ask("one")
         search = self.server.requests[-1]["search"]
         self.assertEqual({k: v for k, v in search.items() if k != "id"},
-                         {"method": "cbs", "steer": 0.7, "aggregate": "sum", "contexts": "brevity", "trace": True})
+                         {"method": "cbs", "steer": 0.7, "aggregate": "sum", "contexts": "brevity"})
         self.assertEqual(self.server.requests[-1]["seed"], 5)
         self.assertIn("steer 0.7", self.texts(".chip")[0])
         self.press(".chip .method")
@@ -205,7 +209,11 @@ class RecordedChat(ChatTest):
         self.assertEqual(self.texts(".chip"), ["cbs"])
         self.configure(0, "power", jackknife=False)
         self.ask("two")
-        self.assertEqual({k: v for k, v in self.server.requests[-1]["search"].items() if k != "id"}, {"method": "power", "jackknife": False, "trace": True})
+        self.assertEqual({k: v for k, v in self.server.requests[-1]["search"].items() if k != "id"}, {"method": "power", "jackknife": False})
+        self.configure(0, "token-contrast", policy="cfg")
+        self.press(".chip .method")
+        self.assertEqual(self.one("[data-setting=steer]").get_attribute("value"), "1.5", "a default that depends on another setting")
+        self.press("#settings-close")
 
     def test_a_value_out_of_range_is_not_taken(self):
         self.press(".chip .method")

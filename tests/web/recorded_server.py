@@ -4,34 +4,40 @@ import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+def setting(name, kind, default, text, **more):
+    return {"name": name, "type": kind, "default": default, "help": text, **more}
+
+
+BEAMS = [setting("beams", "INT", 16, "Population N: answers searched at once", least=1, most=4096),
+         setting("block", "INT", 32, "Tokens K between two rankings", least=1, most=4096),
+         setting("max-tokens", "INT", 3072, "Tokens of an answer at most", least=1, most=1048576)]
+STEER = setting("steer", "NUMBER", 0.25, "Steering strength 1/alpha of the reward", least=-1000, most=1000)
 METHODS = {
-    "methods": [
-        {"name": "cbs", "help": "contrastive beam search", "uses_contexts": True, "traced": True,
-         "settings": {"beams": 16, "block": 32, "max-tokens": 3072, "steer": 0.25, "contexts": "reasoning", "joiner": " ", "aggregate": "mean"}},
-        {"name": "beam", "help": "beam search over mean log-likelihood", "uses_contexts": False, "traced": True,
-         "settings": {"beams": 16, "block": 32, "max-tokens": 3072}},
-        {"name": "power", "help": "power sampling", "uses_contexts": False, "traced": True, "settings": {"alpha": 4.0, "jackknife": True}},
-        {"name": "mcmc-power", "help": "power sampling by Metropolis-Hastings", "uses_contexts": False, "traced": False, "settings": {"steps": 10}}],
-    "settings": [
-        {"name": "beams", "type": "int", "min": 1, "max": 4096, "help": "Population N: answers searched at once"},
-        {"name": "block", "type": "int", "min": 1, "max": 4096, "help": "Tokens K between two rankings"},
-        {"name": "max-tokens", "type": "int", "min": 1, "max": 1048576, "help": "Tokens of an answer at most"},
-        {"name": "steer", "type": "number", "min": -1000, "max": 1000, "help": "Steering strength 1/alpha of the reward"},
-        {"name": "contexts", "type": "text", "help": "Context pair by name"},
-        {"name": "joiner", "type": "text", "help": "Between question and context"},
-        {"name": "aggregate", "type": "name", "choices": ["mean", "sum"], "help": "Score of an answer"},
-        {"name": "alpha", "type": "number", "min": 1, "max": 1000, "help": "Exponent of the target"},
-        {"name": "jackknife", "type": "bool", "help": "Correct the bias of the estimate"},
-        {"name": "steps", "type": "int", "min": 0, "max": 1000000, "help": "Metropolis steps per block"}],
+    "object": "list", "model": "recorded",
+    "data": [
+        {"name": "cbs", "help": "contrastive beam search", "contexts": True, "traced": True, "settings": BEAMS + [
+            STEER, setting("contexts", "TEXT", "reasoning", "Context pair by name"), setting("joiner", "TEXT", " ", "Between question and context"),
+            setting("aggregate", "NAME", "mean", "Score of an answer", choices=["mean", "sum"])]},
+        {"name": "beam", "help": "beam search over mean log-likelihood", "contexts": False, "traced": True, "settings": BEAMS},
+        {"name": "power", "help": "power sampling", "contexts": False, "traced": True, "settings": [
+            setting("alpha", "NUMBER", 4.0, "Exponent of the target", least=1, most=1000),
+            setting("jackknife", "true|false", True, "Correct the bias of the estimate")]},
+        {"name": "mcmc-power", "help": "power sampling by Metropolis-Hastings", "contexts": False, "traced": False, "settings": [
+            setting("steps", "INT", 10, "Metropolis steps per block", least=0, most=1000000)]},
+        {"name": "token-contrast", "help": "every token from the contrast", "contexts": True, "traced": True, "settings": [
+            STEER | {"default_when": [{"setting": "policy", "value": "cfg", "default": 1.5}]},
+            setting("policy", "NAME", "tilt", "What is drawn from", choices=["tilt", "cfg", "cad"])]}],
     "contexts": [{"name": "reasoning", "positive": "excellent reasoning:", "negative": "wrong reasoning:"},
                  {"name": "brevity", "positive": "short:", "negative": "long:"}]}
+KINDS = {"html": "text/html; charset=utf-8", "js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8", "svg": "image/svg+xml"}
 
 
 class RecordedServer:
-    """`trace` is the JSON of a page of a trace (with "texts"), `answer` the text that is streamed in two pieces around the blocks."""
+    """`files` are those of the page by path, `trace` is the JSON of a page of a trace (with "texts"), and `answer` the text that is
+    streamed in two pieces around the blocks."""
 
-    def __init__(self, page, trace, answer, key=None):
-        self.page, self.answer, self.key = page, answer, key
+    def __init__(self, files, trace, answer, key=None):
+        self.files, self.answer, self.key = files, answer, key
         self.trace = {key: trace[key] for key in ("settings", "prompts", "pool", "selected")} | {"blocks": [
             {"block": number + 1, "generated_tokens": 32 * (number + 1), "finished": 0,
              "candidates": [c | {"texts": [trace["texts"][str(token)] for token in c["tokens"]]} for c in block["candidates"]]}
@@ -79,14 +85,13 @@ class RecordedServer:
                 return outer.key is None or self.headers.get("Authorization") == f"Bearer {outer.key}"
 
             def do_GET(self):
-                if self.path == "/":
-                    return self.send(200, outer.page.encode(), "text/html; charset=utf-8")
+                name = "index.html" if self.path == "/" else self.path[1:]
+                if name in outer.files:
+                    return self.send(200, outer.files[name], KINDS[name.rsplit(".")[-1]])
                 if not self.allowed():
                     return self.fail(401, "The key is missing or wrong.")
                 if self.path == "/v1/methods":
                     return self.send(200, METHODS)
-                if self.path == "/v1/models":
-                    return self.send(200, {"object": "list", "data": [{"id": "recorded", "object": "model"}]})
                 identity = self.path.split("/")[3]
                 if self.path.endswith("/events"):  # also before the search begins
                     done = outer.known.setdefault(identity, threading.Event())

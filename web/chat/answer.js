@@ -26,7 +26,7 @@ class Asker {
     const turns = path_to(conversation, conversation.messages[message.parent]).map(({role, content}) => ({role, content}));
     const {seed, ...values} = message.column.values, system = conversation.system.trim();
     const body = {model: this.model, messages: [...(system ? [{role: "system", content: system}] : []), ...turns], reasoning_format: "none",
-                  search: {method: message.column.method, ...values, id: message.search, trace: true}};
+                  search: {method: message.column.method, ...values, id: message.search}};
     if (seed !== undefined) body.seed = seed;
     if (message.prefix) {
       body.messages.push({role: "assistant", content: message.prefix});
@@ -58,7 +58,7 @@ class Asker {
 
   watch(message, signal) {
     if (!this.traced(message)) return;
-    const model = new TraceModel({settings: {...this.catalogue.method(message.column.method).settings, ...message.column.values, method: message.column.method}});
+    const model = new TraceModel({settings: this.catalogue.all_values(message.column)});
     this.traces.models.set(message.search, model);
     this.api.events(message.search, (event, data) => {
       if (event !== "block" || message.state !== "running") return;

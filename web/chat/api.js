@@ -23,7 +23,6 @@ class Api {
   async json(path, options) { return (await this.call(path, options)).json(); }
 
   methods() { return this.json("v1/methods"); }
-  async models() { return (await this.json("v1/models")).data; }
   trace(id) { return this.json(`v1/searches/${encodeURIComponent(id)}`); }
   async detokenize(tokens) { return (await this.json("detokenize", {method: "POST", body: {tokens}})).prompt; }
   async cancel(id) {

@@ -1,6 +1,6 @@
 // Puts the page together.
 class Chat {
-  constructor(api, described, models) {
+  constructor(api, described) {
     this.api = api;
     this.store = new Store();
     this.store.failed = text => this.notice(text);
@@ -10,8 +10,8 @@ class Chat {
       changed: message => this.list.update(message),
       grew: (message, block) => this.grew(message, block),
       ended: message => this.ended(message)});
-    Object.assign(this.asker, {model: models[0].id, catalogue: this.catalogue});
-    by_id("model").textContent = models[0].id;
+    Object.assign(this.asker, {model: described.model, catalogue: this.catalogue});
+    by_id("model").textContent = described.model;
     this.tree = new TreeView(by_id("tree-place"), by_id("candidate"), {on_continue: (node, model) => this.proceed(node, model)}, by_id("tree-extras"));
     this.columns = new Columns(by_id("columns"), this.store, this.catalogue);
     this.list = new MessageList(by_id("messages"), this.store, this.asker, this.catalogue, {
@@ -165,8 +165,7 @@ let chat;
 async function start() {
   const api = new Api();
   try {
-    const [described, models] = await Promise.all([api.methods(), api.models()]);
-    chat = new Chat(api, described, models);
+    chat = new Chat(api, await api.methods());
   } catch (error) {
     if (error.status === 401) {
       by_id("key-dialog").showModal();

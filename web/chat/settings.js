@@ -4,20 +4,24 @@ const FIRST_SETTINGS = ["steer", "contexts", "beams", "block", "max-tokens", "te
 
 class Catalogue {
   constructor(described) {
-    this.methods = described.methods ?? [];
-    this.settings = new Map((described.settings ?? []).map(setting => [setting.name, setting]));
+    this.methods = described.data;
     this.contexts = described.contexts ?? [];
   }
   method(name) { return this.methods.find(method => method.name === name) ?? this.methods[0]; }
-  // The settings of a method with their defaults, the usual ones first.
-  settings_of(name) {
+  // The settings of a column's method, the usual ones first, with the defaults that hold beside its other values.
+  settings_of({method, values}) {
     const order = setting => (FIRST_SETTINGS.indexOf(setting.name) + 1) || FIRST_SETTINGS.length + 1;
-    return Object.entries(this.method(name)?.settings ?? {}).map(([key, value]) => ({...this.settings.get(key), name: key, default: value}))
+    const holds = when => String(values[when.setting] ?? this.method(method).settings.find(one => one.name === when.setting)?.default) === String(when.value);
+    return this.method(method).settings.map(setting => ({...setting, default: setting.default_when?.find(holds)?.default ?? setting.default}))
       .sort((a, b) => order(a) - order(b));
   }
   // A short name: the method, and what differs from its defaults.
   label(column) {
     return [column.method, ...Object.entries(column.values ?? {}).map(([name, value]) => `${name} ${clip_words(String(value), 24)}`)].join(", ");
+  }
+  // All settings of a column, as a trace has them.
+  all_values(column) {
+    return {...Object.fromEntries(this.settings_of(column).map(setting => [setting.name, setting.default])), ...column.values, method: column.method};
   }
 }
 const clip_words = (text, most) => text.length > most ? `${text.slice(0, most - 1)}\u2026` : text;
@@ -46,18 +50,18 @@ class SettingsDialog {
     options(select, catalogue.methods.map(one => [one.name, one.name]));
     select.value = column.method;
     select.addEventListener("change", () => {
-      const known = new Set(catalogue.settings_of(select.value).map(setting => setting.name));
+      const known = new Set(catalogue.method(select.value).settings.map(setting => setting.name));
       column.values = Object.fromEntries(Object.entries(column.values).filter(([name]) => known.has(name) || name === "seed"));
       column.method = select.value;
       this.fill();
       by_id("setting-method").focus();
     });
-    const settings = catalogue.settings_of(column.method), usual = settings.filter(setting => FIRST_SETTINGS.includes(setting.name));
+    const settings = catalogue.settings_of(column), usual = settings.filter(setting => FIRST_SETTINGS.includes(setting.name));
     for (const setting of usual) this.row(form, setting);
     const more = make("details", form, undefined, {class: "more"});
     make("summary", more, "More settings");
     for (const setting of settings.filter(setting => !usual.includes(setting))) this.row(more, setting);
-    this.row(more, {name: "seed", type: "int", default: 0, min: 0, help: "The same seed, question and settings give the same answer"});
+    this.row(more, {name: "seed", type: "INT", default: "", least: 0, most: 2 ** 53 - 1, help: "The same seed, question and settings give the same answer"});
     more.open = [...more.querySelectorAll("[data-setting]")].some(input => input.dataset.setting in column.values);
   }
   field(parent, name, help) {
@@ -78,9 +82,9 @@ class SettingsDialog {
     } else if (typeof setting.default === "boolean") {
       input = make("input", undefined, undefined, {...common, type: "checkbox"});
       input.checked = value;
-    } else if (typeof setting.default === "number") {
-      const whole_number = /int/i.test(setting.type ?? "");
-      input = make("input", undefined, undefined, {...common, type: "number", step: whole_number ? 1 : "any", ...(setting.min !== undefined ? {min: setting.min, max: setting.max ?? ""} : {})});
+    } else if (["INT", "NUMBER"].includes(setting.type)) {
+      const range = setting.most === undefined ? {} : {min: setting.least, max: setting.most};
+      input = make("input", undefined, undefined, {...common, type: "number", step: setting.type === "INT" ? 1 : "any", ...range});
       input.value = value;
     } else {
       input = make("textarea", undefined, undefined, {...common, rows: 2});
@@ -91,24 +95,25 @@ class SettingsDialog {
     if (setting.name === "contexts") this.show_pair(input, value);
   }
   help(setting) {
-    const range = typeof setting.default === "number" && setting.max !== undefined ? `, ${setting.min} to ${setting.max}` : "";
-    const shown = String(setting.default).trim();
-    return `${setting.help ?? ""} (default ${shown === "" ? "empty" : shown}${range})`;
+    const range = setting.most !== undefined && setting.name !== "seed" ? `, ${setting.least} to ${setting.most}` : "", shown = String(setting.default).trim();
+    return `${setting.help} (default ${setting.name === "seed" ? "another each time" : shown === "" ? "empty" : shown}${range})`;
   }
   change(setting, input) {
-    const value = input.type === "checkbox" ? input.checked : input.type === "number" ? Number(input.value) : input.value;
-    input.toggleAttribute("aria-invalid", !input.checkValidity() || input.type === "number" && input.value === "");
-    if (input.hasAttribute("aria-invalid")) {
-      input.setAttribute("aria-invalid", "true");
+    const empty = input.type === "number" && input.value === "";
+    const value = input.type === "checkbox" ? input.checked : input.type === "number" && !empty ? Number(input.value) : input.value;
+    const valid = input.checkValidity() && !(empty && setting.default !== "");
+    input.setAttribute("aria-invalid", String(!valid));
+    if (!valid) {
       input.reportValidity();
       return;
     }
     if (value === setting.default) delete this.column.values[setting.name];
     else this.column.values[setting.name] = value;
     if (setting.name === "contexts") this.show_pair(input, value);
+    if (setting.name === "policy") this.fill();  // other defaults depend on it
   }
   show_pair(input, name) {
     const pair = this.catalogue.contexts.find(one => one.name === name), note = input.parentElement.querySelector(".note");
-    note.textContent = pair ? `Positive: \u201c${pair.positive}\u201d Negative: \u201c${pair.negative}\u201d` : this.help({...this.catalogue.settings.get("contexts"), default: "reasoning"});
+    note.textContent = pair ? `Positive: \u201c${pair.positive}\u201d Negative: \u201c${pair.negative}\u201d` : this.help(this.catalogue.method(this.column.method).settings.find(one => one.name === "contexts"));
   }
 }
