@@ -60,7 +60,11 @@ class Chat {
   // From a candidate of a search: a finished one is taken as it is, another is continued.
   proceed(node, model) {
     const conversation = this.store.current, from = conversation.messages[this.tree_message];
-    if (!from || this.asker.busy) return;
+    if (!from) return;
+    if (this.asker.busy) {
+      this.notice("An answer is still being written. Stop it first, or wait for its end.");
+      return;
+    }
     const text = (from.prefix ?? "") + model.answer_text(node);
     if (node.fate === "finished") {
       add_message(conversation, {role: "assistant", parent: from.parent, group: random_id(), content: text, column: from.column, search: from.search, cost: {score: node.score}});

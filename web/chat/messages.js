@@ -110,11 +110,12 @@ class MessageList {
     const head = make("div", box, undefined, {class: "turn-head"});
     make("h3", head, name);
     if (message.prefix) make("span", head, "continued", {class: "badge", title: "It goes on from a candidate of a search"});
-    const parts = {text: make("div", box, undefined, {class: "answer-text"}), state: make("div", box, undefined, {class: "state", role: "status"}), foot: make("div", box, undefined, {class: "turn-foot"})};
+    const parts = {box, text: make("div", box, undefined, {class: "answer-text"}), state: make("div", box, undefined, {class: "state", role: "status"}), foot: make("div", box, undefined, {class: "turn-foot"})};
     this.boxes.set(message.id, parts);
     this.fill(conversation, message, parts, several, chosen);
   }
   fill(conversation, message, parts, several, chosen) {
+    parts.box.setAttribute("aria-busy", String(message.state === "running"));  // read out when it is complete
     show_answer_text(parts.text, message.content);
     parts.state.replaceChildren();
     const fail = {failed: message.error, stopped: "Stopped."}[message.state];
