@@ -65,7 +65,14 @@ std::string Stops::text(std::span<const TokenId> tokens) const {
 }
 
 std::string Stops::settled_text(std::span<const TokenId> tokens) const {
-  std::string text = this->text(tokens);
+  return settled(text(tokens));
+}
+
+std::string Stops::settled(std::string text) const {
+  if (const auto stop = first_stop(text)) {
+    text.resize(*stop);
+    return text;
+  }
   std::size_t held = 0;  // bytes at the end that may be the beginning of a stop text
   for (const std::string& stop : texts_)
     for (std::size_t n = std::min(text.size(), stop.size() - 1); n > held; --n)
