@@ -84,6 +84,7 @@ class ChatTest(unittest.TestCase):
                 const ask = indexedDB.deleteDatabase('counterbeam'); ask.onsuccess = ask.onerror = ask.onblocked = () => arguments[0]();""")
             self.page.get(self.server.url)
         web.wait_for(lambda: self.script("return Boolean(chat)"), what="the page")
+        web.complaints(self.page)  # those of earlier tests
 
     def ask(self, text, wait=True):
         self.one("#question").send_keys(text, Keys.ENTER)
@@ -360,7 +361,7 @@ class RecordedChat(ChatTest):
         self.ask("interrupted", wait=False)
         web.wait_for(lambda: self.server.requests)
         self.open(fresh=False)
-        self.assertIn("Stopped.", self.texts(".state")[0])
+        self.assertIn("Stopped", self.texts(".state")[0])
         for _ in self.trace["blocks"]:
             self.server.blocks.release()
 
@@ -415,7 +416,7 @@ class RecordedChat(ChatTest):
         self.press("#stop")
         self.finish()
         self.assertEqual(self.server.cancelled, [self.server.requests[0]["search"]["id"]])
-        self.assertIn("Stopped.", self.texts(".state")[0])
+        self.assertIn("Stopped: the best answer so far.", self.texts(".state")[0])
         self.assertTrue(self.one("#send").is_displayed())
         for _ in self.trace["blocks"]:
             self.server.blocks.release()
@@ -486,6 +487,107 @@ class RecordedChat(ChatTest):
         self.assertTrue(self.one("#sidebar").is_displayed())
         self.press("#hide-chats")
         self.assertFalse(self.one("#sidebar").is_displayed())
+
+
+class ServedChat(ChatTest):
+    """The page with the server it belongs to."""
+
+    @classmethod
+    def setUpClass(cls):
+        if not has_server():
+            raise unittest.SkipTest("the program has no command serve")
+        cls.server = Server()
+        cls.page = web.open_browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.page.quit()
+        cls.server.close()
+
+    def setUp(self):
+        self.open()
+        self.script("window.grown = []; const grew = chat.asker.events.grew; chat.asker.events.grew = (m, b) => { grown.push(m.id); grew(m, b); }")
+
+    def answers(self):
+        return self.script("return chosen_path(chat.store.current).filter(m => m.role === 'assistant')")
+
+    def test_answers_and_costs_are_those_of_the_command_line(self):
+        question = "Compute 7 * 3^2 + 24."
+        self.configure(0, "cbs", steer="0.7", block=8, seed=5)
+        self.add_column("beam", block=8, seed=5)
+        self.ask(question)
+        group = self.script("return Object.values(chat.store.current.messages).filter(m => m.role === 'assistant').map(m => [m.content, m.cost, m.usage, m.state])")
+        for (content, cost, usage, state), options in zip(group, (("--steer", "0.7"), ("--method", "beam")), strict=True):
+            told = json.loads(web.run("ask", question, "--json", "--block", "8", "--seed", "5", *options))
+            self.assertEqual([state, content.strip()], ["done", told["answer"].strip()])
+            for key in ("generated_tokens", "scored_tokens"):
+                self.assertEqual(cost[key], told[key], key)
+            self.assertEqual(usage["completion_tokens"], told["tokens"] if isinstance(told["tokens"], int) else len(told["tokens"]))
+            self.assertAlmostEqual(cost["score"], told["score"], places=4)
+        self.assertEqual(len(self.script("return [...new Set(grown)]")), 2, "both trees grew while they ran")
+        self.assertEqual(web.complaints(self.page), [])
+
+    def test_the_tree_of_a_real_search(self):
+        self.configure(0, "cbs", steer="0.7", block=4, temperature="1.3")
+        self.ask("What is 17 + 4 * 6?")
+        web.wait_for(lambda: self.script("return chat.tree.model.pool.length"), what="the whole trace")
+        self.assertEqual(self.script("return chat.tree.model.answer_text(chat.tree.model.selected)").strip(), self.answers()[0]["content"].strip())
+        self.assertIn("0.7", self.script("return document.querySelector('.formula math').getAttribute('title')"))
+        self.press(".prompts summary")
+        prompts = web.wait_for(lambda: self.texts(".prompt .tokens"))
+        self.assertEqual(len(prompts), 3)
+        self.assertIn("excellent reasoning", prompts[1])
+        self.assertIn("What is 17 + 4 * 6?", prompts[0])
+        self.assertTrue(self.one(".steer").is_displayed())
+        self.select_node("chat.tree.model.blocks[2].find(n => n.fate === 'kept')")
+        text = self.script("return chat.tree.model.text(sought)")
+        self.press("#candidate .continue")
+        self.finish()
+        last = self.answers()[-1]
+        self.assertEqual(last["state"], "done", last)
+        self.assertTrue(last["content"].startswith(text) and len(last["content"]) > len(text), last["content"])
+        self.assertEqual(self.texts(".branches .figure"), ["2 / 2"])
+        self.assertEqual(web.complaints(self.page), [])
+
+    def test_several_turns_a_reload_and_the_trace_from_the_server(self):
+        self.configure(0, "beam", beams=4, block=8)
+        self.ask("Compute 3 + 4.")
+        self.ask("Compute 5 + 6.")
+        self.assertEqual([m["state"] for m in self.answers()], ["done", "done"])
+        self.page.execute_async_script("chat.traces.forget(Object.values(chat.store.current.messages).at(-1).search).then(() => arguments[0]())")
+        self.open(fresh=False)
+        self.assertEqual(self.texts(".question .text"), ["Compute 3 + 4.", "Compute 5 + 6."])
+        self.press(".tree-button", 1)
+        web.wait_for(lambda: self.script("return chat.tree.model.selected?.id !== undefined"), what="the trace from the server")
+
+    def test_every_method_of_the_server_answers(self):
+        names = [method["name"] for method in json.loads(self.server.get("v1/methods"))["data"]]
+        small = {"beams": 4, "prune": 2, "block": 8, "max-tokens": 48, "draws": 4, "candidates": 2, "rollouts": 2, "steps": 2}
+        for name in names:
+            self.script("""const method = chat.catalogue.method(arguments[0]); chat.store.columns = [{method: method.name, values: Object.fromEntries(
+                           Object.entries(arguments[1]).filter(([key]) => method.settings.some(s => s.name === key)))}]; chat.columns.show(); by_id('new-chat').click()""", name, small)
+            self.ask("Compute 2 + 2.")
+            message = self.answers()[-1]
+            self.assertEqual(message["state"], "done", (name, message))
+            self.assertGreater(len(message["content"]), 5, name)
+        self.assertEqual(web.complaints(self.page), [])
+
+    def test_stop_gives_the_best_answer_so_far(self):
+        self.configure(0, "cbs", beams=64, block=2, max_tokens=3000, temperature="3")
+        self.ask("Compute 12 + 3 * 7 - 4 * 5.", wait=False)
+        web.wait_for(lambda: self.script("return grown.length > 1"), what="the second block")
+        self.press("#stop")
+        self.finish()
+        message = self.answers()[-1]
+        self.assertEqual(message["state"], "stopped", message)
+        self.assertGreater(message["cost"]["generated_tokens"], 0, "the server ended it")
+        self.assertGreater(len(message["content"]), 0)
+        self.assertEqual(web.complaints(self.page), [])
+
+    def test_the_server_says_what_is_wrong_with_a_setting(self):
+        self.configure(0, "cbs", prune=32)
+        self.ask("Compute 2 + 2.")
+        self.assertIn("prune", self.texts(".state .alarm")[0])
 
 
 if __name__ == "__main__":

@@ -105,7 +105,9 @@ class RecordedServer:
                 return self.send(200, outer.trace)
 
             def do_DELETE(self):
-                outer.cancelled.append(self.path.split("/")[3])
+                identity = self.path.split("/")[3]
+                outer.cancelled.append(identity)
+                outer.known[identity].set()  # the search ends with the best answer so far
                 self.send(200, {"cancelled": True})
 
             def do_POST(self):

@@ -3,6 +3,7 @@ class Asker {
   constructor(api, store, traces, events) {
     Object.assign(this, {api, store, traces, events});  // events: changed(message), grew(message), ended(message)
     this.running = new Map();                           // message id -> AbortController
+    this.stopping = new Set();                          // of those, the ones that the reader has stopped
   }
   get busy() { return this.running.size > 0; }
 
@@ -43,10 +44,12 @@ class Asker {
         message.content += text;
         this.events.changed(message);
       }, control.signal);
-      Object.assign(message, {state: "done", finish: result.finish, cost: result.search ?? {}, usage: result.usage});
+      Object.assign(message, {state: this.stopping.has(message.id) ? "stopped" : "done", finish: result.finish, cost: result.search ?? {}, usage: result.usage});
     } catch (error) {
-      Object.assign(message, error.name === "AbortError" ? {state: "stopped"} : {state: "failed", error: error.message});
+      const stopped = error.name === "AbortError" || this.stopping.has(message.id);
+      Object.assign(message, stopped ? {state: "stopped"} : {state: "failed", error: error.message});
     }
+    this.stopping.delete(message.id);
     message.seconds = (Date.now() - message.asked) / 1000;
     if (this.traced(message)) await this.traces.finish(id);
     this.running.delete(message.id);
@@ -66,11 +69,15 @@ class Asker {
       this.events.grew(message, data);
     }, signal).catch(() => {});  // the answer itself says what is wrong
   }
+  // The server ends a cancelled search with the best answer so far. Where that takes long, or the reader asks again, the page
+  // waits no longer.
   stop() {
     for (const [id, control] of this.running) {
-      const message = this.store.current.messages[id];
-      if (message) this.api.cancel(message.search);
-      control.abort();
+      const message = this.store.conversations.map(one => one.messages[id]).find(one => one);
+      if (this.stopping.has(id) || !message) { control.abort(); continue; }
+      this.stopping.add(id);
+      this.api.cancel(message.search);
+      setTimeout(() => control.abort(), 5000);
     }
   }
 }

@@ -118,7 +118,7 @@ class MessageList {
     parts.box.setAttribute("aria-busy", String(message.state === "running"));  // read out when it is complete
     show_answer_text(parts.text, message.content);
     parts.state.replaceChildren();
-    const fail = {failed: message.error, stopped: "Stopped."}[message.state];
+    const fail = {failed: message.error, stopped: message.content ? "Stopped: the best answer so far." : "Stopped."}[message.state];
     if (fail) make("span", parts.state, fail, {class: message.state === "failed" ? "alarm" : "note"});
     if (message.finish === "length") make("span", parts.state, "Cut at the limit of tokens.", {class: "note"});
     if (message.state === "running") make("span", parts.state, "searching\u2026", {class: "note working"});
