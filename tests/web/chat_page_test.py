@@ -7,6 +7,7 @@ import subprocess
 import unittest
 import urllib.request
 
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
@@ -72,10 +73,16 @@ class ChatTest(unittest.TestCase):
         return self.page.find_element(By.CSS_SELECTOR, selector)
 
     def texts(self, selector):
-        return [element.text for element in self.all(selector)]
+        """What can be read in the elements, at one moment of a page that changes."""
+        return self.script("return [...document.querySelectorAll(arguments[0])].map(e => e.innerText.trim())", selector)
 
     def press(self, selector, number=0):
-        self.all(selector)[number].click()
+        for attempt in range(5):
+            try:
+                return self.all(selector)[number].click()
+            except StaleElementReferenceException:  # the page has just drawn it anew
+                if attempt == 4:
+                    raise
 
     def open(self, fresh=True):
         self.page.get(self.server.url)

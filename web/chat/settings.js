@@ -31,9 +31,9 @@ class SettingsDialog {
     this.catalogue = catalogue;
     this.dialog = by_id("settings");
     this.form = by_id("settings-form");
-    this.dialog.addEventListener("click", event => { if (event.target === this.dialog) this.dialog.close(); });
-    this.dialog.addEventListener("close", () => this.done && this.done());
-    by_id("settings-close").addEventListener("click", () => this.dialog.close());
+    this.dialog.addEventListener("click", event => { if (event.target === this.dialog) this.close(); });
+    this.dialog.addEventListener("close", () => this.close());  // by Escape
+    by_id("settings-close").addEventListener("click", () => this.close());
     by_id("settings-reset").addEventListener("click", () => { this.column.values = {}; this.fill(); });
   }
   open(column, done) {
@@ -41,6 +41,12 @@ class SettingsDialog {
     this.done = done;
     this.fill();
     this.dialog.showModal();
+  }
+  close() {
+    const {done} = this;
+    this.done = undefined;
+    this.dialog.close();
+    if (done) done();
   }
   fill() {
     const {form, catalogue, column} = this, method = catalogue.method(column.method);

@@ -102,7 +102,7 @@ class TreeDrawing {
         if (!buckets.has(key)) buckets.set(key, []);
         buckets.get(key).push(x, y);
         ++this.stats.nodes;
-        if (node.copies.length > 1 && view.kx >= 0.55 && y - last_label > 10) {
+        if (node.copies.length > 1 && view.kx >= 0.42 && y - last_label > 10) {
           labels.push([`\u00d7${node.copies.length}`, x, y]);
           last_label = y;
         }
