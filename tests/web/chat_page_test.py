@@ -172,6 +172,20 @@ class RecordedChat(ChatTest):
         for words in ("40 tokens", "2.5 s", "640 generated", "1,280 scored", "48.0 \u00d7", "\u22120.125"):
             self.assertIn(words, cost)
 
+    def test_markdown(self):
+        for text, expected in (
+                ("# A *b*", '<p class="heading" role="heading" aria-level="4">A <em>b</em></p>'),
+                ("a\nb\n\nc", "<p>a\nb</p><p>c</p>"), ("- x\n- y\n  z", "<ul><li>x</li><li>y\nz</li></ul>"),
+                ("3. x\n4. y", '<ol start="3"><li>x</li><li>y</li></ol>'), ("> q", "<blockquote>q</blockquote>"), ("a\n\n---\n\nb", "<p>a</p><hr><p>b</p>"),
+                ("2 * 3 * 4 and a_b_c", "<p>2 * 3 * 4 and a_b_c</p>"), ("`$x$ <b>`", "<p><code>$x$ &lt;b&gt;</code></p>"),
+                ("\ue000 and \ue001", "<p>\ue000 and \ue001</p>"), ("**a `b` c**", "<p><strong>a <code>b</code> c</strong></p>"),
+                ("|a|b|\n|-|-|\n|1|`x\\|y`|", '<tr><th class="text" scope="col">a</th><th class="text" scope="col">b</th></tr><tr><td class="text">1</td><td class="text"><code>x|y</code></td></tr>'),
+                ("a | b\nc", "<p>a | b\nc</p>"), ("", ""), ("[x](javascript:a)", "<p>[x](javascript:a)</p>")):
+            shown = self.script("const e = document.createElement('div'); render_markdown(e, arguments[0]); return (e.querySelector('table') ?? e).innerHTML", text)
+            self.assertEqual(shown, expected, text)
+        both = self.script("const e = document.createElement('div'); render_markdown(e, 'a \ue000 $y$'); return [e.querySelectorAll('math').length, e.textContent[2]]")
+        self.assertEqual(both, [1, "\ue000"])
+
     def test_text_is_never_markup(self):
         self.ask(NASTY)
         self.assertIn(NASTY, self.texts(".question .text")[0])
