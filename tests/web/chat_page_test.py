@@ -424,6 +424,38 @@ class RecordedChat(ChatTest):
             web.wait_for(lambda: expected in self.one("#notice").text, 10, expected)
             self.assertEqual(self.script("return chat.store.conversations.length"), 1)
 
+    def test_chats_can_be_renamed(self):
+        self.ask("one")
+        self.script("window.prompt = () => ' Another name '; document.querySelector('.rename').click()")
+        self.assertEqual([self.texts(".chat-name"), self.one("#title").text], [["Another name"], "Another name"])
+        self.open(fresh=False)
+        self.assertEqual(self.texts(".chat-name"), ["Another name"])
+
+    def test_two_tabs_keep_the_chats_of_both(self):
+        first = self.page.current_window_handle
+        self.page.switch_to.new_window("tab")
+        second = self.page.current_window_handle
+        try:
+            self.open(fresh=False)
+            self.press("#new-chat")
+            self.ask("in the second tab")
+            self.script("chat.store.save()")
+            self.page.switch_to.window(first)
+            web.wait_for(lambda: "in the second tab" in self.texts(".chat-name"), what="the chat of the other tab")
+            self.ask("in the first tab")
+            self.script("chat.store.save()")
+            self.open(fresh=False)
+            self.assertEqual(sorted(self.texts(".chat-name")), ["in the first tab", "in the second tab"])
+        finally:
+            self.page.switch_to.window(second)
+            self.page.close()
+            self.page.switch_to.window(first)
+
+    def test_a_full_storage_is_told(self):
+        self.script("Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }")
+        self.ask("one")
+        web.wait_for(lambda: "storage is full" in self.one("#notice").text)
+
     def test_chats_are_deleted_after_a_question(self):
         self.ask("one")
         self.script("window.confirm = () => true; document.querySelector('.remove').click()")

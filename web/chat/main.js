@@ -21,6 +21,7 @@ class Chat {
       branch: message => this.choose(message),
       tree: message => this.show_tree(message)});
     this.sidebar = new Sidebar(this.store, this.traces, {open: () => this.open(), notice: (text, alarm) => this.notice(text, alarm)});
+    this.store.changed = () => this.sidebar.show();
     this.watch_composer();
     this.watch_top();
     this.sidebar.show();

@@ -36,8 +36,15 @@ class Sidebar {
     for (const conversation of this.store.conversations) {
       const row = make("div", list, undefined, {class: "chat-row"}), here = conversation === current;
       button(row, conversation.title, () => { this.store.current_id = conversation.id; this.open(); }, {class: "quiet chat-name", title: conversation.title, ...(here ? {"aria-current": "page"} : {})});
+      button(row, "\u270e", () => this.rename(conversation), {class: "quiet rename", "aria-label": `Rename ${conversation.title}`});
       button(row, "\u2715", () => this.remove(conversation), {class: "quiet remove", "aria-label": `Delete ${conversation.title}`});
     }
+  }
+  rename(conversation) {
+    const title = prompt("Name of the chat", conversation.title);
+    if (!title || !title.trim()) return;
+    conversation.title = title.trim();
+    this.open();
   }
   remove(conversation) {
     if (!confirm(`Delete \u201c${conversation.title}\u201d?`)) return;

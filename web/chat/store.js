@@ -9,29 +9,40 @@ class Store {
   constructor() {
     this.conversations = [];
     this.columns = [];
-    this.failed = () => {};  // told when nothing more can be kept
+    this.failed = () => {};   // told when nothing more can be kept
+    this.changed = () => {};  // told when another tab has changed the list
     try {
       const kept = JSON.parse(localStorage.getItem(STORED) ?? "{}");
       this.conversations = (kept.conversations ?? []).filter(one => !conversation_fault(one));
       this.columns = kept.columns ?? [];
       this.current_id = kept.current;
     } catch { /* what is there is not ours: begin anew */ }
+    addEventListener("storage", event => { if (event.key === STORED && event.newValue) this.adopt(JSON.parse(event.newValue)); });
     for (const conversation of this.conversations) for (const message of Object.values(conversation.messages))
       if (message.state === "running") message.state = "stopped";
   }
   save() {
     try {
-      localStorage.setItem(STORED, JSON.stringify({conversations: this.conversations, columns: this.columns, current: this.current_id}));
+      const begun = this.conversations.filter(one => Object.keys(one.messages).length || one.system);
+      localStorage.setItem(STORED, JSON.stringify({conversations: begun, columns: this.columns, current: this.current_id}));
     } catch {
       this.failed("The browser's storage is full. Export or delete old chats; this one is lost on reload.");
     }
+  }
+  // Another tab has saved: its chats are taken over, except those that are open or being answered here.
+  adopt(kept) {
+    const {current} = this, own = this.conversations.filter(one => one === current || Object.values(one.messages).some(message => message.state === "running"));
+    const others = (kept.conversations ?? []).filter(one => !conversation_fault(one) && !own.some(mine => mine.id === one.id));
+    this.conversations = [...own, ...others].sort((a, b) => (b.created ?? 0) - (a.created ?? 0));
+    this.changed();
   }
   save_soon() { this.timer ??= setTimeout(() => { this.timer = undefined; this.save(); }, 300); }
 
   get current() {
     let found = this.conversations.find(one => one.id === this.current_id);
     if (!found) {
-      found = this.conversations[0] ?? this.add(new_conversation());
+      found = this.current_id ? undefined : this.conversations[0];  // it was empty, or is deleted
+      found ??= this.add(new_conversation());
       this.current_id = found.id;
     }
     return found;
