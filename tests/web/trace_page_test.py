@@ -358,6 +358,28 @@ class LargeTrace(TraceTest):
         self.assertEqual(self.current(), self.script("return tree.model.blocks[40][3].id"))
 
 
+class EveryMethod(TraceTest):
+    """Traces of all methods, and of settings that change what is recorded, can be read."""
+    arguments = ("ask", "Compute 3 + 4.", "--block", "8", "--beams", "4", "--max-tokens", "24")
+
+    def test_the_page_of_every_method(self):
+        small = ("--block", "8", "--max-tokens", "40", "--seed", "2")
+        beams = ("--beams", "4")
+        for options in (("--method", "sample"), ("--method", "low-temperature"), ("--method", "greedy"), ("--method", "best-of-n", *beams), ("--method", "self-consistency", *beams),
+                        ("--method", "best-of-n", "--steer", "0.5", *beams), ("--method", "token-contrast"), ("--method", "token-contrast", "--policy", "cfg"),
+                        ("--method", "power", "--draws", "4", "--candidates", "2", "--rollouts", "2"), (*beams, "--lookahead", "2"), (*beams, "--aggregate", "sum"),
+                        (*beams, "--contrast", "positive"), (*beams, "--contrast", "negative"), (*beams, "--contexts", "none"), ("--beams", "1", "--prune", "1")):
+            path = web.folder() / "trace.html"
+            web.run("ask", "Compute 3 + 4.", *small, *options, "--trace", str(path))
+            self.page.get(path.as_uri())
+            with self.subTest(options=options):
+                web.wait_for(lambda: self.script("return tree.drawing.stats.nodes"), what="the tree")
+                self.assertIn("Candidate", self.heading())
+                self.assertTrue(self.all(".formula math") or "given by the method" in self.text("#candidate"))
+                self.script("for (const node of model.blocks.flat()) tree.select(node)")
+                self.assertEqual(web.complaints(self.page), [])
+
+
 class ReportTrace(web.PageTest):
     """The report of an evaluation leads to the same tree."""
 
