@@ -2,19 +2,20 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SECONDS ?= 20
 # Rooms whose tests run under ASan and UBSan, and under TSan (those that use threads).
-ASAN_TESTS ?= backend engine model search cli eval text grade base tensor cache theory
-TSAN_TESTS ?= engine search eval base cache
+ASAN_TESTS ?= backend engine model search serve cli eval text grade base tensor cache theory
+TSAN_TESTS ?= engine search serve eval base cache
 # Too slow under a sanitizer, and about numbers or whole programs: make test runs them.
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu fuzz-smoke bench format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu fuzz-smoke bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
 	@echo 'make test        build and run every test'
 	@echo 'make build       build only build/release/counterbeam'
 	@echo 'make bench       build and run the benchmarks'
+	@echo 'make bench-serve  measure the server: load, disconnects, SIGTERM, overhead'
 	@echo 'make test-asan   run the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
 	@echo 'make test-install  install, then build and run the example against the installed library'
 	@echo 'make test-web    test the HTML pages in Chromium'
@@ -82,6 +83,10 @@ bench: setup
 	cmake --build build/release -j $(JOBS) --target benches
 	@for bench in build/release/bench/bench_*; do case $$bench in *bench_cuda_*) continue;; esac; \
 	  echo "== $$bench"; $$bench || exit 1; done
+
+# Of the server: load, disconnects, SIGTERM, overhead.
+bench-serve: build
+	python3 -B bench/serve/run.py build/release/counterbeam
 
 SOURCES = $(shell git ls-files -- '*.h' '*.cpp' '*.cu' '*.cuh')
 format check-format:

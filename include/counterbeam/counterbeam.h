@@ -35,6 +35,7 @@ struct LoadOptions {
 struct Message {
   std::string role;  // system, user, assistant
   std::string content;
+  std::string name{};  // of who speaks, for templates that show it
 };
 
 // A pair of contexts by name (docs/contexts.md).

@@ -149,6 +149,12 @@ HeadResult run_head_job(const HeadJob& job, const JobLogits& logits, TokenId dra
       all_finite(logits.own) && std::all_of(logits.mix.begin(), logits.mix.end(), all_finite);
   if (!result.finite) return result;
   const double own_total = log_sum_exp(logits.own);
+  if (job.top > 0) {
+    const std::size_t limit =
+        job.vocab_limit > 0 ? std::size_t(job.vocab_limit) : logits.own.size();
+    result.top =
+        top_tokens(logits.own.first(std::min(limit, logits.own.size())), job.top, own_total);
+  }
   if (job.given >= 0 || job.follows >= 0) {
     result.token = job.given >= 0 ? job.given : drawn;
     CB_CHECK(result.token >= 0 && static_cast<std::size_t>(result.token) < logits.own.size());

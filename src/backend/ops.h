@@ -30,6 +30,7 @@
 #include "backend/sampling.h"
 #include "backend/shapes.h"
 #include "backend/store_ops.h"
+#include "backend/top_tokens.h"
 #include "backend/weight_ops.h"
 #include "base/ids.h"
 #include "base/random.h"
@@ -71,6 +72,7 @@ struct HeadJob {
                                                  // of these rows instead of from `row` alone
   float plausibility = 0;  // with mix: only tokens with p >= plausibility * max p under `row`
   int vocab_limit = 0;     // > 0: only ids below are drawn (log-probabilities see all of them)
+  int top = 0;             // the likeliest tokens of `row` to return; of ids below vocab_limit
 };
 
 struct HeadResult {
@@ -78,6 +80,8 @@ struct HeadResult {
   float logprob = 0;        // under `row`, temperature 1
   float drawn_logprob = 0;  // under the distribution the token was drawn from
   bool finite = true;       // false: the logits hold NaN or infinity, and the rest is not set
+  // HeadJob::top of them. Where the token is among them, its log-probability is the same number.
+  TopTokens top{};
 };
 
 struct DeltaNetInputs {

@@ -12,6 +12,7 @@ std::vector<Command> all_commands(const Globals& globals, const Program& program
 
 Command ask_command(const Globals& globals);
 Command score_command(const Globals& globals);
+Command serve_command(const Globals& globals);
 Command eval_command(const Globals& globals);
 Command merge_command(const Globals& globals);
 Command reproduce_command(const Globals& globals);

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "backend/sampling.h"
+#include "backend/top_tokens.h"
 #include "base/ids.h"
 #include "base/random.h"
 #include "counterbeam/cancellation.h"
@@ -50,6 +51,13 @@ struct Opened {
   std::int64_t computed_tokens = 0, cached_tokens = 0;
 };
 
+// A token at the moment it is drawn.
+struct DrawnToken {
+  TokenId token = -1;
+  float logprob = 0;               // under the sequence, temperature 1
+  const TopTokens* top = nullptr;  // where ExtendRequest::top asks for them
+};
+
 struct ExtendRequest {
   Sequence* sequence = nullptr;        // sampled from; grows by the drawn tokens
   std::vector<Sequence*> followers{};  // read the same tokens under other prompts; grow by them too
@@ -62,6 +70,10 @@ struct ExtendRequest {
   // is below plausibility * its maximum are not drawn.
   std::vector<float> mix{};
   float plausibility = 0;
+  int top = 0;  // likeliest tokens to return per token
+  // Called for every token as soon as it is drawn, on the engine's own thread: it must return at
+  // once and must not call the engine.
+  std::function<void(const DrawnToken&)> on_token{};
 };
 
 struct Extension {
@@ -69,6 +81,7 @@ struct Extension {
   std::vector<float> logprobs;        // under the sequence, temperature 1
   std::vector<float> drawn_logprobs;  // under the distribution the tokens were drawn from
   std::vector<std::vector<float>> follower_logprobs;  // [followers][tokens], temperature 1
+  std::vector<TopTokens> top;                         // [tokens], under the sequence
   bool stopped = false;                               // the last token is a stop token
   bool full = false;  // ended early: the sequence or a follower reached max_length
 };
@@ -76,6 +89,11 @@ struct Extension {
 struct ScoreRequest {
   Sequence* sequence = nullptr;  // grows by the tokens
   std::span<const TokenId> tokens{};
+  int top = 0;  // likeliest tokens per position, which go to `top_tokens`
+  std::vector<TopTokens>* top_tokens = nullptr;  // [tokens]; REQUIRED where top > 0
+  // The sequence is a prompt: what is cached of it is kept for later prompts to share, as open()
+  // keeps it.
+  bool keep = false;
 };
 
 // What a search may assume of an engine beyond the calls themselves. An engine over a remote server
@@ -108,6 +126,16 @@ struct EngineInfo {
   EngineAbilities abilities;
 };
 
+// How an engine is used at the moment, for monitoring.
+struct EngineStatus {
+  std::int64_t pages = 0, pages_used = 0;    // of the KV cache; used: by living sequences
+  std::int64_t states = 0, states_used = 0;  // recurrent states
+  std::int64_t sequences = 0;                // living ones
+  std::int64_t steps = 0, rows = 0;          // so far
+  std::int64_t preemptions = 0;
+  int page_tokens = 0;  // tokens of a page
+};
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -134,6 +162,9 @@ class Engine {
   // Tokens drawn by extend() so far, over all calls, those in flight included. Never falls, even
   // where a call fails. Any thread may ask at any time: it is for live views, and does not block.
   virtual std::int64_t tokens_drawn() const = 0;
+
+  // Any thread may ask at any time.
+  virtual EngineStatus status() const { return {}; }
 };
 
 }  // namespace counterbeam

@@ -107,7 +107,11 @@ struct EngineRequest {
   std::vector<SequenceRecord*> records;  // the sequence, then its followers
   Extension extension;
   std::vector<float> scores;
+  const ScoreRequest* scoring = nullptr;  // of a scoring
   std::vector<std::unique_ptr<WorkUnit>> units;
+
+  // Likeliest tokens wanted per token that is drawn or scored.
+  int top() const { return ask != nullptr ? ask->top : scoring != nullptr ? scoring->top : 0; }
 
   bool has_tokens_to_draw() const {
     return kind == RequestKind::Extend && !extension.stopped &&

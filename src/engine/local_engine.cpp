@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
+#include <set>
 
 #include "base/error.h"
 #include "base/progress.h"
@@ -197,6 +198,7 @@ std::vector<std::vector<float>> LocalEngine::score(std::span<const ScoreRequest>
     request.kind = RequestKind::Score;
     request.records = {&record_of(ask.sequence, *state_, "sequence", i)};
     request.given = ask.tokens;
+    request.scoring = &ask;
     const std::int64_t length =
         ask.sequence->length() + static_cast<std::int64_t>(ask.tokens.size());
     if (length > info_.max_length) {
@@ -233,6 +235,27 @@ void LocalEngine::logits(std::span<const TokenId> ids, const LogitsRow& row,
     sequence = std::make_unique<LocalSequence>(state_, std::move(record));
   }
   scheduler_->run(call);
+}
+
+EngineStatus LocalEngine::status() const {
+  const EngineCounters counters = scheduler_->counters();
+  const std::lock_guard lock(state_->mutex);
+  const CacheNeed size = state_->cache.size();
+  std::set<PageId> pages;
+  std::set<StateId> states;
+  for (const SequenceRecord* record : state_->records) {
+    pages.insert(record->cached.pages().begin(), record->cached.pages().end());
+    if (size.states > 0 && record->cached.length() > 0) states.insert(record->cached.state());
+  }
+  return {.pages = size.pages,
+          .pages_used = static_cast<std::int64_t>(pages.size()),
+          .states = size.states,
+          .states_used = static_cast<std::int64_t>(states.size()),
+          .sequences = static_cast<std::int64_t>(state_->records.size()),
+          .steps = counters.steps,
+          .rows = counters.rows,
+          .preemptions = counters.preemptions,
+          .page_tokens = kPageTokens};
 }
 
 LocalEngine::Memory LocalEngine::memory() const {

@@ -60,6 +60,7 @@ class LocalEngine : public Engine {
   void forget_prompts() override;
 
   std::int64_t tokens_drawn() const override { return scheduler_->tokens_drawn(); }
+  EngineStatus status() const override;
 
   // Calls `row` with the logits (float32 [vocab]) after each of the ids, in order.
   void logits(std::span<const TokenId> ids, const LogitsRow& row,

@@ -294,7 +294,9 @@ void Planner::add_rows(WorkUnit& unit, std::size_t index, int rows, StepPlan& pl
     } else if (feed.scores != nullptr && next < record.length() &&
                next >= feed.score_from + static_cast<int>(feed.scores->size())) {
       plan.jobs.push_back({.row = static_cast<int>(plan.job_rows.size()),
-                           .given = record.tokens[static_cast<std::size_t>(next)]});
+                           .given = record.tokens[static_cast<std::size_t>(next)],
+                           .vocab_limit = options_.vocab_limit,
+                           .top = unit.leader == nullptr ? unit.request->top() : 0});
       plan.job_rows.push_back(first_row + i);
       plan.targets.push_back({StepPlan::Kind::Score, &unit, index});
     }
@@ -318,6 +320,7 @@ void Planner::add_draw(WorkUnit& unit, StepPlan& plan) {
   draw.key = ask.key;
   draw.key.position += static_cast<std::uint32_t>(unit.request->extension.tokens.size());
   draw.vocab_limit = options_.vocab_limit;
+  draw.top = ask.top;
   if (!ask.mix.empty()) {
     auto& mix = plan.mixes.emplace_back();
     for (std::size_t i = 0; i < ask.mix.size(); ++i) {

@@ -242,6 +242,8 @@ void Scheduler::apply(const StepPlan& plan, std::span<const HeadResult> results)
     switch (plan.targets[i].kind) {
       case StepPlan::Kind::Score:
         unit.feeds[plan.targets[i].feed].scores->push_back(results[i].logprob);
+        if (unit.leader == nullptr && unit.request->top() > 0)
+          unit.request->scoring->top_tokens->push_back(results[i].top);
         break;
       case StepPlan::Kind::Draw:
         apply_draw(unit, results[i]);
@@ -272,6 +274,10 @@ void Scheduler::apply_draw(WorkUnit& unit, const HeadResult& result) {
   extension.tokens.push_back(result.token);
   extension.logprobs.push_back(result.logprob);
   extension.drawn_logprobs.push_back(result.drawn_logprob);
+  if (request.ask->top > 0) extension.top.push_back(result.top);
+  if (request.ask->on_token)
+    request.ask->on_token(
+        {result.token, result.logprob, request.ask->top > 0 ? &result.top : nullptr});
   for (SequenceRecord* record : request.records) record->tokens.push_back(result.token);
   const std::vector<TokenId>& stop = request.ask->stop;
   extension.stopped = std::find(stop.begin(), stop.end(), result.token) != stop.end();
@@ -317,20 +323,23 @@ bool Scheduler::settled(EngineCall& call) {
 
 void Scheduler::end(EngineCall& call) {
   std::size_t index = 0;
-  const bool is_open = !call.requests.empty() && call.requests[0].kind == RequestKind::Prompt;
-  call.for_each_record([&](SequenceRecord& record) {
-    const int before = call.lengths_before[index++];
-    if (call.error) {
-      record.tokens.resize(static_cast<std::size_t>(before));
-      record.cached.truncate(record.cached.longest_within(before - 1));
-    } else if (is_open && record.cached.length() == record.length() - 1) {
-      state_.keep(record, options_.kept_prefixes);
+  for (const EngineRequest& request : call.requests) {
+    const bool is_prompt = request.kind == RequestKind::Prompt ||
+                           (request.scoring != nullptr && request.scoring->keep);
+    for (SequenceRecord* record : request.records) {
+      const int before = call.lengths_before[index++];
+      if (call.error) {
+        record->tokens.resize(static_cast<std::size_t>(before));
+        record->cached.truncate(record->cached.longest_within(before - 1));
+      } else if (is_prompt && record->cached.length() == record->length() - 1) {
+        state_.keep(*record, options_.kept_prefixes);
+      }
+      record->cached.forget_snapshots();
+      record->unit = nullptr;
+      record->busy = false;
+      record->last_used = ++state_.clock;
     }
-    record.cached.forget_snapshots();
-    record.unit = nullptr;
-    record.busy = false;
-    record.last_used = ++state_.clock;
-  });
+  }
   call.finished = true;
   call.done.notify_one();
 }

@@ -44,6 +44,8 @@ void validate_extension(const ExtendRequest& request, std::size_t index) {
   if (!(min_p >= 0 && min_p <= 1)) {
     bad_input("request {}: min_p is {}; it must be between 0 (all) and 1", index, min_p);
   }
+  if (request.top < 0)
+    bad_input("request {}: top is {}; it must be 0 or positive", index, request.top);
   if (!request.mix.empty() && request.mix.size() != request.followers.size() + 1) {
     bad_input("request {}: {} weights to mix, but the sequence and its followers are {}", index,
               request.mix.size(), request.followers.size() + 1);

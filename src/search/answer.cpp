@@ -32,7 +32,8 @@ SearchHooks hooks_of(const Stops& stops, const AnswerOptions& options) {
 
 Task task_of(const LoadedModel& model, const Prompts& prompts, const Stops& stops,
              const AnswerOptions& options) {
-  return {model.engine(), prompts, options.seed, options.question, options.cancellation, &stops};
+  return {model.engine(),       prompts, options.seed,         options.question,
+          options.cancellation, &stops,  options.top_logprobs, options.on_token};
 }
 
 // Names what to shorten where a prompt leaves no room for an answer.

@@ -23,6 +23,9 @@ struct AnswerOptions {
   bool keep_partial = false;  // when cancelled after the first block, the best answer so far
   bool keep_traces = false;   // every search leaves its trace, so samples are not shared
   std::function<void(const BlockReport&)> on_block{};
+  // Where the method follows a single answer: every token as it is drawn (Task::on_token).
+  std::function<void(const DrawnToken&)> on_token{};
+  int top_logprobs = 0;  // likeliest tokens to keep per token: TokenLogprobs::top
   // For methods that vote: the answer that a text gives, where nothing abstains, and whether two
   // answers are the same. Default: the final mathematical answer as graders read it, compared by
   // value. With a `vote` of one's own and no `same_vote`: equal texts.

@@ -57,6 +57,8 @@ void take(Beam& beam, const Extension& fresh, const Stops* stops, bool contrast)
   append(beam.logprobs.base, beam.sums.base, std::span(fresh.logprobs).first(kept));
   const auto drawn = std::span(fresh.drawn_logprobs).first(kept);
   beam.logprobs.drawn.insert(beam.logprobs.drawn.end(), drawn.begin(), drawn.end());
+  const auto top = std::span(fresh.top).first(std::min(kept, fresh.top.size()));
+  beam.logprobs.top.insert(beam.logprobs.top.end(), top.begin(), top.end());
   if (contrast) {
     std::size_t follower = 0;
     const auto read = [&](const Sequence& side) {
@@ -115,6 +117,8 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
     request.stop = task.stops ? task.stops->ids() : task.engine.info().eos;
     if (settings.method->mixture) request.mix = mixture_of(beam, settings);
     request.plausibility = static_cast<float>(settings.plausibility);
+    request.top = task.top;
+    if (beams.size() == 1) request.on_token = task.on_token;
     requests.push_back(std::move(request));
   }
   const std::vector<Extension> extensions = task.engine.extend(requests, task.cancellation);

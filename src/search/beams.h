@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -19,6 +20,7 @@ namespace counterbeam {
 struct TokenLogprobs {
   std::vector<float> base, positive, negative;  // temperature 1
   std::vector<float> drawn;                     // under the distribution the token was drawn from
+  std::vector<TopTokens> top;  // the likeliest under the base prompt, where Task::top asks for them
 };
 
 // What a search leaves of an answer.
@@ -58,6 +60,10 @@ struct Task {
   std::uint32_t question = 0;
   const Cancellation* cancellation = nullptr;
   const Stops* stops = nullptr;  // null: the engine's end tokens alone
+  int top = 0;                   // likeliest tokens to keep per token of an answer
+  // Told of every token of a single beam as it is drawn (ExtendRequest::on_token), those after a
+  // stop text included. run_search() passes it on only where no token is ever taken back.
+  std::function<void(const DrawnToken&)> on_token{};
 };
 
 // The empty answer, prompts prefilled.

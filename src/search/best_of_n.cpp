@@ -10,7 +10,7 @@ namespace {
 // Every sample can still be chosen, those that are finished and those that go on.
 void report(const SearchHooks& hooks, int block, int blocks, const std::vector<Beam>& alive,
             const std::vector<std::uint32_t>& places, const std::vector<Candidate>& answers,
-            const Ledger& ledger) {
+            const Ledger& ledger, const Recorder& recorder) {
   if (!hooks.on_block) return;
   std::vector<const Candidate*> samples;
   for (const Candidate& answer : answers) samples.push_back(&answer);
@@ -19,7 +19,8 @@ void report(const SearchHooks& hooks, int block, int blocks, const std::vector<B
                      .blocks = blocks,
                      .alive = alive.size(),
                      .finished = answers.size() - alive.size(),
-                     .generated_tokens = ledger.generated_tokens};
+                     .generated_tokens = ledger.generated_tokens,
+                     .candidates = recorder.last_block()};
   report_candidates(report, samples);
   hooks.on_block(report);
 }
@@ -62,7 +63,7 @@ SearchResult sample_answers(const Task& task, const Settings& settings, const Se
     }
     alive = std::move(open);
     places = std::move(open_places);
-    report(hooks, t + 1, blocks, alive, places, answers, result.ledger);
+    report(hooks, t + 1, blocks, alive, places, answers, result.ledger, recorder);
   }
   for (const Candidate& answer : answers) recorder.pool(answer);
   result.pool = std::move(answers);

@@ -57,13 +57,14 @@ std::vector<const Candidate*> choosable(const std::vector<Beam>& alive,
 }
 
 void report(const SearchHooks& hooks, int block, int blocks, const std::vector<Beam>& alive,
-            const SearchResult& result) {
+            const SearchResult& result, const Recorder& recorder) {
   if (!hooks.on_block) return;
   BlockReport report{.block = block,
                      .blocks = blocks,
                      .alive = alive.size(),
                      .finished = result.pool.size(),
-                     .generated_tokens = result.ledger.generated_tokens};
+                     .generated_tokens = result.ledger.generated_tokens,
+                     .candidates = recorder.last_block()};
   report_candidates(report, choosable(alive, result.pool));
   hooks.on_block(report);
 }
@@ -165,7 +166,7 @@ SearchResult contrastive_beam_search(const Task& task, const Settings& settings,
       recorder.ranks(open);
     }
     open = best_of(std::move(open), survivors, recorder);
-    report(hooks, t + 1, iterations, open, result);
+    report(hooks, t + 1, iterations, open, result, recorder);
     if (open.empty() || patience.is_over(open, result.pool)) break;
     beams = replicate(open, settings.beams);
   }

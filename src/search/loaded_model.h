@@ -33,6 +33,10 @@ class LoadedModel {
   const TurnEnd& turn_end() const { return parts_.turn_end; }
 
   bool has_chat_template() const { return parts_.chat_template.has_value(); }
+  const ChatTemplate* chat_template() const {  // null: there is none
+    return parts_.chat_template ? &*parts_.chat_template : nullptr;
+  }
+  const ModelConfig& config() const { return parts_.config; }
 
   // The prompts of a question under the contexts that a search with these settings uses.
   Prompts prompts(const Question& question, const Settings& settings) const;

@@ -108,6 +108,7 @@ class Sampler {
       beam.tokens.push_back(source.tokens[i]);
       beam.logprobs.base.push_back(source.logprobs.base[i]);
       beam.logprobs.drawn.push_back(source.logprobs.drawn[i]);
+      if (i < source.logprobs.top.size()) beam.logprobs.top.push_back(source.logprobs.top[i]);
       beam.sums.base += source.logprobs.base[i];
       ++beam.sums.tokens;
     }

@@ -46,10 +46,11 @@ struct Method {
   // are drawn from. Null: tokens are drawn from the base prompt alone.
   std::array<float, 3> (*mixture)(const Settings& settings) = nullptr;
   void (*check)(const Settings& settings) =
-      nullptr;          // BadInput for settings that do not go together
-  bool traced = true;   // leaves a tree of candidates
-  bool ranked = false;  // chooses among candidates by score, so that a scorer of one's own applies
-  bool votes = false;   // chooses by majority among the answers that candidates give
+      nullptr;           // BadInput for settings that do not go together
+  bool traced = true;    // leaves a tree of candidates
+  bool streams = false;  // with one beam, a token is final as soon as it is drawn
+  bool ranked = false;   // chooses among candidates by score, so that a scorer of one's own applies
+  bool votes = false;    // chooses by majority among the answers that candidates give
   bool weighs_draws = false;  // needs log-probs of the distribution that tokens were drawn from
   bool ranks_whole_samples = false;    // contexts rank finished samples and never change them
   std::vector<SettingUse> settings{};  // what a user may set, with the defaults

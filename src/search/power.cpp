@@ -160,7 +160,7 @@ SearchResult power_sampling(const Task& task, const Settings& settings, const Se
     answer = std::move(candidates[draw(probabilities, uniform(key))]);
     const bool last = answer.ended || t == blocks - 1;
     recorder.fate(answer, last ? Fate::Finished : Fate::Kept);
-    report_single(hooks, t + 1, blocks, answer, last, result.ledger);
+    report_single(hooks, t + 1, blocks, answer, last, result.ledger, recorder.last_block());
   }
   recorder.pool(answer);
   recorder.selected(answer);

@@ -66,7 +66,7 @@ class Renderer {
         arguments_(parse_json(question.template_arguments, "template arguments")) {
     if (!arguments_.is_object())
       bad_input("template arguments: an object is needed, as {{\"enable_thinking\": true}}");
-    arguments_["add_generation_prompt"] = true;
+    arguments_["add_generation_prompt"] = question_.generation_prompt && !question_.continue_last;
     while (occurs(marker_)) marker_ += "z";
     if (!question_.system.empty()) place_system();
   }
@@ -107,6 +107,8 @@ class Renderer {
                  question_.text.find(word) != question_.text.npos;
     for (const Message& turn : question_.history)
       found = found || turn.content.find(word) != turn.content.npos;
+    for (const Message& turn : question_.later)
+      found = found || turn.content.find(word) != turn.content.npos;
     return found;
   }
 
@@ -115,17 +117,38 @@ class Renderer {
   std::vector<PromptPiece> rendered(const std::string& system, std::string_view message) const {
     Json messages = Json::array();
     bool merge = system_as_user_ && !system.empty();
-    const auto add = [&](const std::string& role, std::string content) {
+    const auto add = [&](const std::string& role, std::string content, const std::string& name) {
       if (merge && role == "user") {
         content = with_system(system, content);
         merge = false;
       }
       messages.push_back({{"role", role}, {"content", std::move(content)}});
+      if (!name.empty()) messages.back()["name"] = name;
     };
-    if (!system.empty() && !system_as_user_) add("system", system);
-    for (const Message& turn : question_.history) add(turn.role, turn.content);
-    add("user", std::string(message));
-    return chat_.render_pieces(messages, arguments_);
+    if (!system.empty() && !system_as_user_) add("system", system, "");
+    for (const Message& turn : question_.history) add(turn.role, turn.content, turn.name);
+    add("user", std::string(message), question_.name);
+    for (const Message& turn : question_.later) add(turn.role, turn.content, turn.name);
+    std::vector<PromptPiece> pieces = chat_.render_pieces(messages, arguments_);
+    return question_.continue_last ? cut_after(std::move(pieces), question_.later.back().content)
+                                   : pieces;
+  }
+
+  // The pieces up to the end of the answer's beginning. A template may trim it; what it took away
+  // at the end is put back.
+  std::vector<PromptPiece> cut_after(std::vector<PromptPiece> pieces,
+                                     std::string_view beginning) const {
+    const std::string_view kept = trim(beginning, kAsciiSpace);
+    for (std::size_t i = pieces.size(); i-- > 0;) {
+      if (pieces[i].trusted) continue;
+      const auto place = pieces[i].text.rfind(kept);
+      if (place == std::string::npos) continue;
+      pieces.resize(i + 1);
+      pieces[i].text.resize(place + kept.size());
+      pieces[i].text += beginning.substr(beginning.find_last_not_of(kAsciiSpace) + 1);
+      return pieces;
+    }
+    bad_input("{}: the chat template drops or changes the beginning of the answer", chat_.name());
   }
 
   void place_system() {
@@ -180,29 +203,50 @@ std::string with_system(std::string_view system, std::string_view question) {
   return fmt::format("{}\n\n{}", system, question);
 }
 
-Question question_of(const std::vector<Message>& messages) {
+Question question_of(const std::vector<Message>& messages, bool later_turns) {
   if (messages.empty()) bad_input("messages: the list is empty; the last one must be the user's");
   for (const Message& message : messages)
     if (message.role != "system" && message.role != "user" && message.role != "assistant")
       bad_input("messages: role {} is not known; allowed: system, user, assistant",
                 in_quotes(message.role));
-  if (messages.back().role != "user")
+  auto asked = messages.end() - 1;
+  while (later_turns && asked != messages.begin() && asked->role != "user") --asked;
+  if (asked->role != "user")
     bad_input("messages: the last one is of role {}; the one to answer must be the user's",
               in_quotes(messages.back().role));
-  Question question{.text = messages.back().content};
+  Question question{.text = asked->content, .name = asked->name};
   const bool system = messages.front().role == "system";
   if (system) question.system = messages.front().content;
-  question.history.assign(messages.begin() + (system ? 1 : 0), messages.end() - 1);
+  question.history.assign(messages.begin() + (system ? 1 : 0), asked);
+  question.later.assign(asked + 1, messages.end());
   return question;
 }
 
 Prompts build_prompts(const Question& question, const std::optional<ContextPair>& pair,
                       std::string_view joiner, const ChatTemplate* chat,
                       const Tokenizer& tokenizer) {
-  if (trim(question.text, kAsciiSpace).empty()) bad_input("the question is empty");
   Prompts prompts;
+  if (!question.ids.empty()) {
+    CB_CHECK(question.raw);
+    const auto prompt = [&](const std::string& context) {
+      std::vector<TokenId> ids = question.ids;
+      if (context.empty()) return ids;
+      const std::vector<TokenId> more = tokenizer.encode(std::string(joiner) + context);
+      ids.insert(ids.end(), more.begin(), more.end());
+      return ids;
+    };
+    prompts.base = question.ids;
+    if (pair) {
+      prompts.positive = prompt(pair->positive);
+      prompts.negative = prompt(pair->negative);
+    }
+    return prompts;
+  }
+  if (trim(question.text, kAsciiSpace).empty() && !question.special_in_text)
+    bad_input("the question is empty");
   if (question.raw) {
-    const EncodeOptions options{.special_in_text = false, .add_special_tokens = true};
+    const EncodeOptions options{.special_in_text = question.special_in_text,
+                                .add_special_tokens = true};
     const std::string text = raw_text(question);
     const auto prompt = [&](const std::string& context) {
       if (context.empty()) return prompts.base;

@@ -24,11 +24,21 @@ struct Prompts {
 };
 
 struct Question {
-  std::string text;                       // the user's message that is to be answered
-  std::string system{};                   // empty: none
-  bool raw = false;                       // no chat template: the text itself is continued
+  std::string text;      // the user's message that is to be answered
+  std::string system{};  // empty: none
+  std::string name{};    // of the user, where the template shows it
+  bool raw = false;      // no chat template: the text itself is continued
+  // Raw questions: the prompt as ids, in place of the text. Contexts are encoded by themselves and
+  // appended.
+  std::vector<TokenId> ids{};
+  bool special_in_text = false;  // raw questions: control tokens spelled out in the text are read
   std::string template_arguments = "{}";  // JSON; what else the template sees: enable_thinking, ...
   std::vector<Message> history{};         // earlier turns, between the system message and the text
+  std::vector<Message> later{};           // turns after the text
+  // The last of the later turns is the beginning of the answer, which is continued, white space at
+  // its end included.
+  bool continue_last = false;
+  bool generation_prompt = true;  // the template opens the assistant's turn
   // Where the chat template refuses or drops a system message, and for raw questions: put it before
   // the first message of the user, as with_system() does.
   bool system_as_user = false;
@@ -42,7 +52,8 @@ std::string with_system(std::string_view system, std::string_view question);
 
 // A conversation as a question: a leading system message, earlier turns, and the user's message at
 // the end. Error where there is no message, the last is not the user's, or a role is not known.
-Question question_of(const std::vector<Message>& messages);
+// With `later_turns` the last message of the user is the text, and what follows are later turns.
+Question question_of(const std::vector<Message>& messages, bool later_turns = false);
 
 // Renders and encodes the prompts; without a pair only the base prompt, and for an empty context
 // the base prompt again. Error when the question is empty, or when the template drops, changes or

@@ -24,6 +24,7 @@ Candidate cut(Candidate answer, std::size_t limit) {
     answer.tokens.resize(limit);
     answer.logprobs.base.resize(limit);
     answer.logprobs.drawn.resize(limit);
+    answer.logprobs.top.resize(std::min(limit, answer.logprobs.top.size()));
   }
   answer.sums = {sum_of(answer.logprobs.base), 0, 0,
                  static_cast<std::int64_t>(answer.tokens.size())};

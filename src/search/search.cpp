@@ -32,7 +32,9 @@ SearchResult run_search(const Task& task, const Settings& settings, const Search
   CB_CHECK(hooks.vote || !method.votes);
   check_abilities(task, method);
   const auto start = std::chrono::steady_clock::now();
-  SearchResult result = method.run(task, settings, hooks);
+  Task own = task;
+  if (!method.streams || settings.beams > 1 || settings.lookahead > 0) own.on_token = {};
+  SearchResult result = method.run(own, settings, hooks);
   result.ledger.seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
@@ -64,13 +66,15 @@ bool ends_with_partial(const Error& error, const SearchHooks& hooks) {
 }
 
 void report_single(const SearchHooks& hooks, int block, int blocks, const Candidate& answer,
-                   bool finished, const Ledger& ledger) {
+                   bool finished, const Ledger& ledger,
+                   std::span<const TraceCandidate> candidates) {
   if (!hooks.on_block) return;
   BlockReport report{.block = block,
                      .blocks = blocks,
                      .alive = finished ? 0u : 1u,
                      .finished = finished ? 1u : 0u,
-                     .generated_tokens = ledger.generated_tokens};
+                     .generated_tokens = ledger.generated_tokens,
+                     .candidates = candidates};
   const Candidate* one[] = {&answer};
   report_candidates(report, one);
   hooks.on_block(report);

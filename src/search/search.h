@@ -36,6 +36,7 @@ struct BlockReport {
   std::int64_t generated_tokens = 0;
   std::vector<TokenId> agreed{};       // shared prefix of every answer that can still be chosen
   std::vector<TokenId> best_tokens{};  // the best answer so far
+  std::span<const TraceCandidate> candidates{};  // of this block, where the method is traced
   // Their texts, where answer_question() runs the search. What of `agreed` could still be the
   // beginning of a stop text is left out.
   std::string agreed_text{}, best_text{};
@@ -81,7 +82,8 @@ bool ends_with_partial(const Error& error, const SearchHooks& hooks);
 
 // Tells the live view of a method that follows a single answer.
 void report_single(const SearchHooks& hooks, int block, int blocks, const Candidate& answer,
-                   bool finished, const Ledger& ledger);
+                   bool finished, const Ledger& ledger,
+                   std::span<const TraceCandidate> candidates = {});
 
 // Fills in best, best_tokens and agreed from the candidates that can still be chosen.
 void report_candidates(BlockReport& report, std::span<const Candidate* const> candidates);

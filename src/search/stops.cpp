@@ -81,7 +81,14 @@ std::vector<std::size_t> Stops::token_bytes(std::span<const TokenId> tokens) con
 }
 
 std::string Stops::settled_text(std::span<const TokenId> tokens) const {
-  std::string text = this->text(tokens);
+  return settled(text(tokens));
+}
+
+std::string Stops::settled(std::string text) const {
+  if (const auto stop = first_stop(text)) {
+    text.resize(*stop);
+    return text;
+  }
   std::size_t held = 0;  // bytes at the end that may be the beginning of a stop text
   for (const std::string& stop : texts_)
     for (std::size_t n = std::min(text.size(), stop.size() - 1); n > held; --n)

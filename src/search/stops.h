@@ -39,6 +39,12 @@ class Stops {
   // end.
   std::string settled_text(std::span<const TokenId> tokens) const;
 
+  // The same of a text that was decoded already: before the first stop text, and without a
+  // beginning of one at its end.
+  std::string settled(std::string text) const;
+  // Whether the text holds a whole stop text.
+  bool complete(std::string_view text) const { return first_stop(text).has_value(); }
+
  private:
   std::optional<std::size_t> first_stop(std::string_view text) const;
   std::span<const TokenId> without_end(std::span<const TokenId> tokens) const;

@@ -11,6 +11,8 @@ std::vector<float> tail(const std::vector<float>& values, std::size_t from) {
   return {values.begin() + static_cast<std::ptrdiff_t>(from), values.end()};
 }
 
+}  // namespace
+
 Json to_json(const TraceCandidate& candidate) {
   Json json = {{"id", candidate.id},
                {"parent", candidate.parent < 0 ? Json(nullptr) : Json(candidate.parent)},
@@ -28,8 +30,6 @@ Json to_json(const TraceCandidate& candidate) {
   if (candidate.rank != candidate.score) json["rank"] = candidate.rank;
   return json;
 }
-
-}  // namespace
 
 std::string_view fate_name(Fate fate) {
   switch (fate) {
@@ -54,8 +54,11 @@ void Recorder::block(std::span<Beam> candidates) {
     block.push_back({beam.id,
                      beam.parent,
                      {beam.tokens.begin() + static_cast<std::ptrdiff_t>(from), beam.tokens.end()},
-                     {tail(beam.logprobs.base, from), tail(beam.logprobs.positive, from),
-                      tail(beam.logprobs.negative, from), tail(beam.logprobs.drawn, from)},
+                     {tail(beam.logprobs.base, from),
+                      tail(beam.logprobs.positive, from),
+                      tail(beam.logprobs.negative, from),
+                      tail(beam.logprobs.drawn, from),
+                      {}},
                      beam.sums,
                      beam.score,
                      beam.rank,

@@ -49,6 +49,9 @@ class Recorder {
   void fate(const Candidate& candidate, Fate fate);
   void pool(const Candidate& candidate) { trace_.pool.push_back(candidate.id); }
   void selected(const Candidate& candidate) { trace_.selected = candidate.id; }
+  std::span<const TraceCandidate> last_block() const {
+    return trace_.blocks.empty() ? std::span<const TraceCandidate>() : trace_.blocks.back();
+  }
   Trace take() { return std::move(trace_); }
 
  private:
@@ -58,6 +61,7 @@ class Recorder {
   int next_id_ = 0;
 };
 
+Json to_json(const TraceCandidate& candidate);
 Json to_json(const Trace& trace);
 
 // The trace as one self-contained page; `text_of` gives the text of a token.

@@ -1,4 +1,4 @@
-// A trace as one self-contained page: web/trace.html with the trace put in as JSON.
+// A trace as one self-contained page: web/trace with the trace put in as JSON.
 #include <set>
 
 #include "base/json.h"
@@ -7,7 +7,7 @@
 
 namespace counterbeam {
 
-extern const std::string_view kTracePage;  // web/trace.html
+extern const std::string_view kTracePage;  // web/trace/trace.html
 
 std::string to_html(const Trace& trace, std::string_view question,
                     const std::function<std::string(TokenId)>& text_of) {
@@ -17,6 +17,9 @@ std::string to_html(const Trace& trace, std::string_view question,
   for (const auto& block : trace.blocks)
     for (const TraceCandidate& candidate : block)
       tokens.insert(candidate.tokens.begin(), candidate.tokens.end());
+  const Prompts& prompts = trace.prompts;
+  for (const auto* prompt : {&prompts.base, &prompts.positive, &prompts.negative})
+    tokens.insert(prompt->begin(), prompt->end());
   Json texts = Json::object();
   for (TokenId token : tokens) texts[std::to_string(token)] = text_of(token);
   json["texts"] = std::move(texts);

@@ -85,8 +85,10 @@ ChatTemplate::~ChatTemplate() = default;
 
 ChatTemplate ChatTemplate::parse(std::string_view source, std::string name, SpecialTokens tokens,
                                  const jinja::Limits& limits) {
-  return ChatTemplate(jinja::parse_template(source, std::move(name), limits), std::move(tokens),
-                      limits);
+  ChatTemplate chat(jinja::parse_template(source, std::move(name), limits), std::move(tokens),
+                    limits);
+  chat.source_ = source;
+  return chat;
 }
 
 const std::string& ChatTemplate::name() const {

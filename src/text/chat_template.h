@@ -56,6 +56,7 @@ class ChatTemplate {
   // Sets the time that strftime_now uses instead of the clock.
   void set_now(const std::tm& now) { now_ = now; }
   const std::string& name() const;
+  const std::string& source() const { return source_; }  // as it was parsed
   const SpecialTokens& special_tokens() const { return tokens_; }
 
  private:
@@ -64,6 +65,7 @@ class ChatTemplate {
   jinja::Text run(const Json& messages, const Json& args) const;
 
   std::unique_ptr<const jinja::Program> program_;
+  std::string source_;
   SpecialTokens tokens_;
   jinja::Limits limits_;
   std::optional<std::tm> now_;

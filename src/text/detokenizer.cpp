@@ -8,17 +8,6 @@
 namespace counterbeam {
 namespace {
 
-std::optional<unsigned char> fallback_byte(std::string_view token) {
-  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return std::nullopt;
-  unsigned value = 0;
-  for (const char c : token.substr(3, 2)) {
-    const bool digit = c >= '0' && c <= '9', letter = (c | 32) >= 'a' && (c | 32) <= 'f';
-    if (!digit && !letter) return std::nullopt;
-    value = value * 16 + static_cast<unsigned>(digit ? c - '0' : (c | 32) - 'a' + 10);
-  }
-  return static_cast<unsigned char>(value);
-}
-
 std::string replace_all(std::string_view text, std::string_view what, std::string_view by) {
   std::string out;
   for (std::size_t at = 0;;) {
@@ -47,6 +36,17 @@ bool needs_whole(const Detokenizer::Step& step) {
 }
 
 }  // namespace
+
+std::optional<unsigned char> fallback_byte(std::string_view token) {
+  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return std::nullopt;
+  unsigned value = 0;
+  for (const char c : token.substr(3, 2)) {
+    const bool digit = c >= '0' && c <= '9', letter = (c | 32) >= 'a' && (c | 32) <= 'f';
+    if (!digit && !letter) return std::nullopt;
+    value = value * 16 + static_cast<unsigned>(digit ? c - '0' : (c | 32) - 'a' + 10);
+  }
+  return static_cast<unsigned char>(value);
+}
 
 // What each step does with one token, or with a fragment of the joined text.
 struct FeedStep {

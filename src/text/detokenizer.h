@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -46,6 +47,9 @@ class Detokenizer {
  private:
   std::vector<Step> steps_;
 };
+
+// The byte of a token "<0xNN>"; empty for any other token.
+std::optional<unsigned char> fallback_byte(std::string_view token);
 
 class DetokenizerStream {
  public:

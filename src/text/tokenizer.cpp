@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/utf8.h"
+#include "text/byte_level.h"
 #include "text/tokenizer_parts.h"
 
 namespace counterbeam {
@@ -152,6 +153,29 @@ std::string Tokenizer::decode(std::span<const TokenId> ids, DecodeOptions option
     if (const auto text = decoded_text(id, options.skip_special)) stream.push(*text);
   stream.finish();
   return stream.take();
+}
+
+std::string Tokenizer::token_bytes(TokenId id) const {
+  if (const auto added = parts_->added.text(id)) return std::string(*added);
+  const auto text = parts_->bpe.vocabulary().text(id);
+  if (!text) return "";
+  for (const Detokenizer::Step& step : parts_->detokenizer.steps()) {
+    std::string bytes;
+    if (std::holds_alternative<Detokenizer::ByteLevel>(step)) {
+      append_token_bytes(*text, bytes);
+      return bytes;
+    }
+    const auto byte = fallback_byte(*text);
+    if (byte && std::holds_alternative<Detokenizer::ByteFallback>(step))
+      return std::string(1, static_cast<char>(*byte));
+  }
+  // After another token, so that nothing is cut at the beginning of the text.
+  DetokenizerStream stream(parts_->detokenizer);
+  stream.push("a");
+  stream.push(*text);
+  stream.finish();
+  std::string after = stream.take();
+  return after.starts_with('a') ? after.substr(1) : decode({&id, 1});
 }
 
 std::optional<TokenId> Tokenizer::find(std::string_view token) const {

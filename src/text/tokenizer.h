@@ -63,6 +63,10 @@ class Tokenizer {
 
   std::string decode(std::span<const TokenId> ids, DecodeOptions options = {}) const;
 
+  // The bytes that a token stands for inside a text, control tokens spelled out. They need not be
+  // whole characters. Empty if no token has the id.
+  std::string token_bytes(TokenId id) const;
+
   // The id of an added token, or of a vocabulary token as spelled in the file.
   std::optional<TokenId> find(std::string_view token) const;
   // The text of a token as spelled in the file; empty if no token has the id.

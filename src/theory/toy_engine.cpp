@@ -45,6 +45,7 @@ HeadResult draw(const ExtendRequest& request, int index, std::span<const std::ve
   job.key.position += static_cast<std::uint32_t>(index);
   job.mix = mix;
   job.plausibility = request.plausibility;
+  job.top = request.top;
   const HeadResult result = run_head_job(job, {rows[0], mixed_rows}, -1);
   if (!result.finite) bad_input("a toy model needs probabilities above 0 for every token");
   return result;
@@ -90,6 +91,9 @@ Extension ToyEngine::extend(const ExtendRequest& request) {
     result.tokens.push_back(drawn.token);
     result.logprobs.push_back(rows[0][v]);
     result.drawn_logprobs.push_back(drawn.drawn_logprob);
+    if (request.top > 0) result.top.push_back(drawn.top);
+    if (request.on_token)
+      request.on_token({drawn.token, rows[0][v], request.top > 0 ? &drawn.top : nullptr});
     state_of(*request.sequence).tokens.push_back(drawn.token);
     for (std::size_t f = 0; f < request.followers.size(); ++f) {
       result.follower_logprobs[f].push_back(rows[f + 1][v]);
@@ -115,8 +119,9 @@ std::vector<std::vector<float>> ToyEngine::score(std::span<const ScoreRequest> r
     auto& logprobs = results.emplace_back();
     for (TokenId token : request.tokens) {
       if (token < 0 || token >= model_.vocab()) bad_input("token {} is not of the toy", token);
-      logprobs.push_back(
-          log_probabilities(model_, *request.sequence)[static_cast<std::size_t>(token)]);
+      const std::vector<float> row = log_probabilities(model_, *request.sequence);
+      logprobs.push_back(row[static_cast<std::size_t>(token)]);
+      if (request.top > 0) request.top_tokens->push_back(top_tokens(row, request.top, 0));
       state_of(*request.sequence).tokens.push_back(token);
     }
   }

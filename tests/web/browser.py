@@ -9,6 +9,9 @@ from pathlib import Path
 from selenium import webdriver
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.action_chains import ActionChains
+from selenium.webdriver.common.actions.action_builder import ActionBuilder
+from selenium.webdriver.common.keys import Keys
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = os.environ.get("COUNTERBEAM", str(ROOT / "build/release/counterbeam"))
@@ -17,7 +20,7 @@ PROGRAM = os.environ.get("COUNTERBEAM", str(ROOT / "build/release/counterbeam"))
 def open_browser(width=1400, height=900, dark=False):
     options = Options()
     for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-                     f"--window-size={width},{height}", "--host-resolver-rules=MAP * ~NOTFOUND"):
+                     f"--window-size={width},{height}", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"):
         options.add_argument(argument)
     if dark:
         options.add_argument("--force-dark-mode")
@@ -109,6 +112,60 @@ return found;
 def low_contrast(browser):
     """Texts whose contrast with what is behind them is below 4.5, the bound of WCAG AA."""
     return browser.execute_script(CONTRAST)
+
+
+def unnamed_controls(browser):
+    """Controls, images and regions that a screen reader has no name for, by the browser's own accessibility tree."""
+    roles = {"button", "link", "textbox", "searchbox", "slider", "combobox", "listbox", "checkbox", "radio", "spinbutton", "tree", "treeitem",
+             "switch", "tab", "menuitem", "img", "image", "region", "dialog", "group", "navigation"}
+    found = []
+    for node in browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]:
+        role = node.get("role", {}).get("value")
+        if not node.get("ignored") and role in roles and not node.get("name", {}).get("value", "").strip():
+            if role != "group" or any(p["name"] == "focusable" for p in node.get("properties", [])):
+                found.append((role, node.get("backendDOMNodeId")))
+    return found
+
+
+def tab_stops(browser, most=80):
+    """Goes through the page by the Tab key: (tag, name or text, whether the focus can be seen) of each stop."""
+    stops = []
+    browser.execute_script("document.activeElement.blur(); window.scrollTo(0, 0)")
+    for _ in range(most):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        stop = browser.execute_script("""
+            const e = document.activeElement, style = getComputedStyle(e);
+            if (e === document.body || e.dataset.tabbed) return null;
+            e.dataset.tabbed = 1;
+            return [e.localName, e.getAttribute('aria-label') || e.textContent.slice(0, 40), style.outlineStyle !== 'none' && parseFloat(style.outlineWidth) >= 1];""")
+        if not stop:
+            break
+        stops.append(tuple(stop))
+    browser.execute_script("document.querySelectorAll('[data-tabbed]').forEach(e => delete e.dataset.tabbed)")
+    return stops
+
+
+def click_at(browser, place):
+    """Clicks at a place of the window: {"x", "y"} in pixels."""
+    action = ActionBuilder(browser)
+    action.pointer_action.move_to_location(round(place["x"]), round(place["y"]))
+    action.pointer_action.click()
+    action.perform()
+
+
+def wait_for(condition, seconds=30, what="what the test waits for"):
+    """The first true value of condition(); fails after some seconds."""
+    for _ in range(int(seconds * 20)):
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.05)
+    raise AssertionError(f"{what} did not come within {seconds} s")
+
+
+def sideways(browser):
+    """How many pixels wider the page is than its window."""
+    return browser.execute_script("return document.documentElement.scrollWidth - document.documentElement.clientWidth")
 
 
 def run(*arguments):

@@ -2,7 +2,10 @@
 const SVG = "http://www.w3.org/2000/svg";
 
 function with_attributes(element, attributes) {
-  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (name === "style") element.style.cssText = value;  // a content security policy may forbid the attribute
+    else element.setAttribute(name, value);
+  }
   return element;
 }
 function make(name, parent, text, attributes) {

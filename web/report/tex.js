@@ -167,7 +167,7 @@ class TexReader {
     for (const leaf of node.localName === "mi" ? [node] : node.querySelectorAll("mi")) {
       leaf.textContent = change(leaf.textContent);
       if (kind === "normal" || kind === "double") leaf.setAttribute("mathvariant", "normal");
-      if (kind === "bold") leaf.setAttribute("style", "font-weight: bold");
+      if (kind === "bold") leaf.style.fontWeight = "bold";
     }
     return node;
   }

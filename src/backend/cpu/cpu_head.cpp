@@ -32,7 +32,7 @@ std::vector<HeadResult> CpuOps::head(Matrix x, const PackedMatrix& weight,
   std::vector<HeadResult> results(jobs.size());
   std::vector<int> scored, others;
   for (int j = 0; j < static_cast<int>(jobs.size()); ++j)
-    (jobs[j].given >= 0 && jobs[j].mix.empty() ? scored : others).push_back(j);
+    (jobs[j].given >= 0 && jobs[j].mix.empty() && jobs[j].top == 0 ? scored : others).push_back(j);
   if (scored.size() > kChunkRows) {
     score_given(results, x, weight, jobs, scored);
   } else {

@@ -28,6 +28,7 @@ HeadChunk::HeadChunk(const Kernels& kernels, const ProductKernels& products, con
       drawn_place_(rows.size(), -1),
       summaries_(rows.size() * std::size_t(score_blocks(product.columns))) {
   for (const int j : which) {
+    if (jobs[j].top > 0) drawn_place_[place(jobs[j].row)] = 0;
     if (jobs[j].given >= 0 || jobs[j].follows >= 0) continue;
     drawn_place_[place(jobs[j].row)] = 0;
     for (const auto& [row, share] : jobs[j].mix) drawn_place_[place(row)] = 0;
@@ -121,6 +122,10 @@ HeadResult HeadChunk::finish(const HeadJob& job, TokenId given, float* space) co
   result.token = given;
   result.logprob = static_cast<float>(double(logit(job.row, given, space)) - own.log_sum_exp());
   if (job.given >= 0 || job.follows >= 0) result.drawn_logprob = result.logprob;
+  if (job.top > 0) {
+    const std::span<const float> row(whole_row(job.row), std::size_t(drawable(job, vocab_)));
+    result.top = top_tokens(row, job.top, own.log_sum_exp());
+  }
   return result;
 }
 

@@ -1,7 +1,7 @@
-// The logits of one chunk of rows. All rows are summarised; only rows that are drawn from keep all
-// their logits. Of the others at most one block exists at a time: if a logit of theirs is needed
-// (the token is known only after another row's draw), its panel is multiplied again, which gives
-// the same bits.
+// The logits of one chunk of rows. All rows are summarised; only rows that are drawn from, or whose
+// likeliest tokens are wanted, keep all their logits. Of the others at most one block exists at a
+// time: if a logit of theirs is needed (the token is known only after another row's draw), its
+// panel is multiplied again, which gives the same bits.
 #pragma once
 
 #include <vector>

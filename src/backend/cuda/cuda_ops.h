@@ -82,6 +82,8 @@ class CudaOps : public Ops {
   DeviceRope device_rope(const Rope& rope);
   DeltaInputs device_inputs(const DeltaNetInputs& in) const;
   const float* logits_on_device(Matrix x, const PackedMatrix& weight);
+  TopTokens top_of_row(const float* logits, int row, const HeadJob& job, const PackedMatrix& weight,
+                       const HeadResult& result);
   void run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
                 std::span<const HeadJob> jobs, int first, int last);
 

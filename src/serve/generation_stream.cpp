@@ -1,0 +1,137 @@
+// How a request streams: tokens of a single answer as they are drawn, what all beams agree on after
+// every block, comments in between.
+#include <algorithm>
+
+#include "base/utf8.h"
+#include "serve/generation.h"
+
+namespace counterbeam::serve {
+namespace {
+
+// Tokens that come faster than this share a chunk, so that streaming costs no speed.
+constexpr std::chrono::milliseconds kBetweenChunks{20};
+
+std::size_t count_characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+}  // namespace
+
+void Generation::token_drawn(Job& job, const DrawnToken& token) {
+  first_token();
+  if (!how_.stream) return;
+  std::chrono::milliseconds delay{0};
+  {
+    const std::lock_guard lock(drawn_mutex_);
+    job.drawn.push_back({.token = token.token, .logprob = token.logprob});
+    if (token.top) job.drawn.back().top = *token.top;
+    if (std::exchange(job.pump_planned, true)) return;
+    const auto now = Clock::now();
+    const auto due = job.last_pump + kBetweenChunks;
+    if (due > now) delay = std::chrono::duration_cast<std::chrono::milliseconds>(due - now);
+  }
+  services_.after(delay, [self = shared_from_this(), &job] {
+    const std::lock_guard lock(self->mutex_);
+    self->pump(job);
+  });
+}
+
+void Generation::pump(Job& job) {
+  std::vector<ShownToken> fresh;
+  {
+    const std::lock_guard lock(drawn_mutex_);
+    fresh = std::move(job.drawn);
+    job.drawn.clear();
+    job.pump_planned = false;
+    job.last_pump = Clock::now();
+  }
+  if (closed_ || job.done) return;
+  for (ShownToken& token : fresh) {
+    if (!job.live->push(token.token)) break;
+    job.unsent.push_back(std::move(token));
+  }
+  send_settled(job, job.live->settled());
+}
+
+// Sends what is new of a text that is certain so far.
+void Generation::send_settled(Job& job, const std::string& settled) {
+  const Thoughts thoughts = thoughts_of(job, settled, false);
+  Choice fresh;
+  fresh.index = static_cast<int>(job.prompt) * how_.n + job.copy;
+  if (thoughts.reasoning.size() > job.sent.reasoning)
+    fresh.reasoning = thoughts.reasoning.substr(job.sent.reasoning);
+  if (thoughts.content.size() > job.sent.content)
+    fresh.content = thoughts.content.substr(job.sent.content);
+  if (fresh.reasoning.empty() && fresh.content.empty()) return;
+  fresh.tokens = std::exchange(job.unsent, {});
+  send_delta(std::move(fresh), job.sent, {});
+}
+
+// The rest of a finished choice, then its end.
+void Generation::send_choice(const Choice& choice, Sent& sent, const Json& cost) {
+  Choice rest;
+  rest.index = choice.index;
+  if (choice.reasoning.size() > sent.reasoning)
+    rest.reasoning = choice.reasoning.substr(sent.reasoning);
+  if (choice.content.size() > sent.content) rest.content = choice.content.substr(sent.content);
+  if (choice.tokens.size() > sent.tokens)
+    rest.tokens.assign(choice.tokens.begin() + static_cast<std::ptrdiff_t>(sent.tokens),
+                       choice.tokens.end());
+  const bool tokens_wanted = how_.top_logprobs || how_.return_token_ids;
+  if (!rest.reasoning.empty() || !rest.content.empty() || (tokens_wanted && !rest.tokens.empty()))
+    send_delta(std::move(rest), sent, {});
+  Choice end;
+  end.index = choice.index;
+  end.finish = choice.finish;
+  send_delta(std::move(end), sent, cost);
+}
+
+void Generation::send_delta(Choice fresh, Sent& sent, const Json& cost) {
+  begin_stream();
+  if (!std::exchange(sent.role, true))
+    if (const Json first = format_->first_chunk(fresh.index); !first.is_null()) write_event(first);
+  fresh.characters_before = sent.characters;
+  sent.reasoning += fresh.reasoning.size();
+  sent.content += fresh.content.size();
+  sent.characters += count_characters(fresh.content);
+  sent.tokens += fresh.tokens.size();
+  if (!how_.top_logprobs && !how_.return_token_ids) fresh.tokens.clear();
+  Json chunk = format_->chunk(fresh);
+  if (!cost.is_null()) chunk["search"] = cost;
+  write_event(chunk);
+}
+
+void Generation::begin_stream() {
+  if (std::exchange(stream_begun_, true)) return;
+  responder_->begin({.type = "text/event-stream; charset=utf-8",
+                     .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}});
+}
+
+void Generation::write_event(const Json& data) {
+  last_write_ = Clock::now();
+  responder_->write(fmt::format("data: {}\n\n", to_line(data)));
+}
+
+void Generation::comment(const std::string& text) {
+  begin_stream();
+  last_write_ = Clock::now();
+  responder_->write(fmt::format(": {}\n\n", text));
+}
+
+// A comment after every ten seconds of silence, from the queue to the end.
+void Generation::plan_keep_alive() {
+  const auto silent =
+      std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - last_write_);
+  const auto wait = std::max(std::chrono::milliseconds(1), services_.keep_alive - silent);
+  services_.after(wait, [weak = weak_from_this()] {
+    const auto self = weak.lock();
+    if (!self) return;
+    const std::lock_guard lock(self->mutex_);
+    if (self->closed_ || self->remaining_ == 0) return;
+    if (Clock::now() - self->last_write_ >= self->services_.keep_alive) self->comment("keep-alive");
+    self->plan_keep_alive();
+  });
+}
+
+}  // namespace counterbeam::serve

@@ -1,0 +1,60 @@
+// The server as a whole: it listens from its construction on, says that it is loading until a model
+// is there, serves, and drains when it is told to end.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "search/context_book.h"
+#include "search/loaded_model.h"
+#include "serve/http_server.h"
+#include "serve/keys.h"
+#include "serve/request_log.h"
+
+namespace counterbeam::serve {
+
+struct ServerOptions {
+  std::string host = "127.0.0.1";
+  int port = 8080;
+  std::string name{};  // of the model; empty: the folder's or hub name
+  std::vector<std::pair<std::string, std::string>> aliases{};
+  ContextBook book{};
+  Keys keys{};
+  std::vector<std::string> origins{};
+  int searches = 16;
+  int queue = 256;
+  LogFormat log = LogFormat::Text;
+  HttpLimits limits{};
+  int threads = 4;  // that serve connections
+  bool system_as_user = false;
+  std::chrono::seconds drain{300};  // what runs longer is cancelled
+  std::chrono::milliseconds keep_alive{10'000};
+  std::string version{};
+};
+
+class Server {
+ public:
+  explicit Server(ServerOptions options);  // Failed where the address cannot be had
+  ~Server();
+
+  int port() const;
+  std::string url() const;
+
+  // The first SIGTERM or SIGINT drains, or ends the process while a model loads; a second one ends
+  // it at once.
+  void handle_signals();
+
+  // Serves the model until drain() is called and what runs has ended. `ready` is called when
+  // requests are taken.
+  void serve(const LoadedModel& model, const std::function<void()>& ready);
+  void drain();  // any thread
+
+ private:
+  struct Parts;
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace counterbeam::serve

@@ -1,0 +1,164 @@
+// Bad requests: every field of every endpoint with values of the wrong type, sign and size. Each is
+// answered with 4xx that names a field, and tells neither a path nor an address.
+#include "serve/test_server.h"
+
+namespace counterbeam::serve::testing {
+namespace {
+
+struct Endpoint {
+  const char* path;
+  Json body;
+  std::vector<const char*> fields;
+};
+
+const std::vector<Endpoint>& endpoints() {
+  static const std::vector<const char*> kCommon = {"model",
+                                                   "max_tokens",
+                                                   "temperature",
+                                                   "top_p",
+                                                   "top_k",
+                                                   "min_p",
+                                                   "n",
+                                                   "stop",
+                                                   "seed",
+                                                   "stream",
+                                                   "stream_options",
+                                                   "logit_bias",
+                                                   "search",
+                                                   "prompt_logprobs",
+                                                   "return_token_ids",
+                                                   "stop_token_ids",
+                                                   "frequency_penalty",
+                                                   "presence_penalty",
+                                                   "include_stop_str_in_output",
+                                                   "response_format",
+                                                   "tools"};
+  static const auto with = [](std::vector<const char*> more) {
+    more.insert(more.end(), kCommon.begin(), kCommon.end());
+    return more;
+  };
+  static const std::vector<Endpoint> kEndpoints = {
+      {"/v1/chat/completions", chat_body(),
+       with({"messages", "logprobs", "top_logprobs", "max_completion_tokens", "reasoning_format",
+             "continue_final_message", "add_generation_prompt", "chat_template_kwargs"})},
+      {"/v1/completions",
+       {{"prompt", "Compute 1 + 1."}, {"max_tokens", 1}},
+       with({"prompt", "echo", "logprobs", "best_of", "suffix"})},
+      {"/tokenize", {{"prompt", "a"}}, {"prompt", "add_special_tokens", "return_token_strs"}},
+      {"/detokenize", {{"tokens", {1}}}, {"tokens"}},
+  };
+  return kEndpoints;
+}
+
+std::vector<Json> bad_values() {
+  Json deep = 1;
+  for (int i = 0; i < 100; ++i) deep = Json::array({deep});
+  return {Json("nonsense"),
+          Json(""),
+          Json(-1),
+          Json(-0.5),
+          Json(1e300),
+          Json(9223372036854775807),
+          Json(18446744073709551615u),
+          Json(-9223372036854775807 - 1),
+          Json(true),
+          Json(Json::array()),
+          Json(Json::array({nullptr})),
+          Json(Json::object({{"a", 1}})),
+          Json(Json::array({Json::object()})),
+          Json(Json::array({-1, 1 << 30})),
+          deep};
+}
+
+void expect_clean(const Answer& answer, const std::string& what) {
+  EXPECT_TRUE(answer.status == 200 || (answer.status >= 400 && answer.status < 500))
+      << what << answer.status << answer.body;
+  if (answer.status == 200) return;
+  const Json error = answer.json()["error"];
+  EXPECT_TRUE(error["message"].is_string()) << what;
+  EXPECT_EQ(answer.body.find("/models/tiny"), std::string::npos) << what << answer.body;
+  EXPECT_EQ(answer.body.find("0x"), std::string::npos) << what << answer.body;
+  EXPECT_EQ(answer.body.find(".cpp"), std::string::npos) << what << answer.body;
+}
+
+TEST(BadRequests, EveryFieldWithEveryBadValue) {
+  int refused = 0;
+  Client client(shared_port());
+  for (const Endpoint& endpoint : endpoints()) {
+    for (const char* field : endpoint.fields) {
+      for (const Json& value : bad_values()) {
+        Json body = endpoint.body;
+        body["max_tokens"] = 1;
+        body[field] = value;
+        ASSERT_TRUE(client.request("POST", endpoint.path, to_line(body)));
+        const Answer answer = client.answer();
+        expect_clean(answer, fmt::format("{} {}: ", endpoint.path, field));
+        if (answer.status == 200) continue;
+        ++refused;
+        const Json param = answer.json()["error"]["param"];
+        EXPECT_TRUE(param.is_string() && param.get<std::string>().starts_with(field))
+            << endpoint.path << " " << field << " " << to_line(value).substr(0, 80) << answer.body;
+      }
+    }
+  }
+  EXPECT_GE(refused, 500);
+}
+
+TEST(BadRequests, SearchSettingsAreCheckedAsOnTheCommandLine) {
+  const std::pair<Json, const char*> cases[] = {
+      {{{"method", "nosuch"}}, "search.method"},
+      {{{"method", 5}}, "search.method"},
+      {{{"method", "cbs"}, {"steer", "x"}}, "search.steer"},
+      {{{"method", "cbs"}, {"steer", 1e9}}, "search.steer"},
+      {{{"method", "cbs"}, {"beams", 0}}, "search.beams"},
+      {{{"method", "cbs"}, {"beams", 1.5}}, "search.beams"},
+      {{{"method", "cbs"}, {"nosuch", 1}}, "search.nosuch"},
+      {{{"method", "cbs"}, {"positive", Json::array()}}, "search.positive"},
+      {{{"method", "cbs"}, {"contexts", "nosuch"}}, "search"},
+      {{{"method", "cbs"}, {"prune", 99}}, "search"},
+      {{{"steer", 0.7}}, "search.steer"},
+      {{{"id", "a b"}}, "search.id"},
+      {{{"id", ""}}, "search.id"},
+      {{{"trace", 1}}, "search.trace"}};
+  for (const auto& [search, param] : cases) {
+    Json body = chat_body();
+    body["search"] = search;
+    const Answer answer = post(shared_port(), "/v1/chat/completions", body);
+    EXPECT_EQ(answer.status, 400) << search;
+    EXPECT_EQ(answer.json()["error"]["param"], param) << search << answer.body;
+  }
+}
+
+TEST(BadRequests, MessagesOfEveryWrongShape) {
+  for (const char* messages :
+       {"[]", "[1]", "[{}]", R"([{"role": "user"}])", R"([{"content": "a"}])",
+        R"([{"role": 5, "content": "a"}])", R"([{"role": "tool", "content": "a"}])",
+        R"([{"role": "user", "content": 5}])", R"([{"role": "user", "content": []}])",
+        R"([{"role": "user", "content": [{"type": "text"}]}])",
+        R"([{"role": "user", "content": ["a"]}])", R"([{"role": "system", "content": "a"}])",
+        R"([{"role": "user", "content": "  "}])",
+        R"([{"role": "user", "content": "a", "name": 5}])"}) {
+    const std::string body = fmt::format(R"({{"max_tokens": 1, "messages": {}}})", messages);
+    const Answer answer = ask(shared_port(), "POST", "/v1/chat/completions", body);
+    EXPECT_EQ(answer.status, 400) << messages;
+    const std::string param = answer.json()["error"]["param"];
+    EXPECT_TRUE(param.starts_with("messages")) << messages << answer.body;
+    expect_clean(answer, messages);
+  }
+}
+
+TEST(BadRequests, JsonThatIsNoneOrTooMuch) {
+  std::string deep(100000, '['), wide = "{\"prompt\": [";
+  for (int i = 0; i < 700000; ++i) wide += "1,";
+  wide += "1]}";
+  for (const std::string& body :
+       {deep, wide, std::string("nul"), std::string("{\"a\": NaN}"), std::string("{\"a\": 1e999}"),
+        std::string("{\"prompt\": \"\xff\"}"), std::string("\xef\xbb\xbf"), std::string(1, '\0')}) {
+    const Answer answer = ask(shared_port(), "POST", "/v1/completions", body);
+    EXPECT_EQ(answer.status, 400) << body.substr(0, 40);
+    expect_clean(answer, body.substr(0, 40));
+  }
+}
+
+}  // namespace
+}  // namespace counterbeam::serve::testing
