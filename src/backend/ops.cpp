@@ -7,7 +7,8 @@
 #include <fstream>
 #include <numeric>
 #include <string>
-#include <thread>
+
+#include "base/parallel_for.h"
 
 namespace counterbeam {
 namespace {
@@ -44,14 +45,10 @@ double Ops::memory_bandwidth() {
   double best = 0;
   for (int pass = 0; pass < 5; ++pass) {
     const auto start = std::chrono::steady_clock::now();
-    std::vector<std::thread> workers;
-    for (std::size_t t = 0; t < threads; ++t) {
-      workers.emplace_back([&, t] {
-        sums[t] += touch_lines(buffer.data() + kWords * t / threads,
-                               buffer.data() + kWords * (t + 1) / threads);
-      });
-    }
-    for (std::thread& worker : workers) worker.join();
+    parallel_for(threads, static_cast<int>(threads), [&](std::size_t t) {
+      sums[t] += touch_lines(buffer.data() + kWords * t / threads,
+                             buffer.data() + kWords * (t + 1) / threads);
+    });
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     best = std::max(best, kWords * sizeof(std::uint64_t) / taken.count());
   }

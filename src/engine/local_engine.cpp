@@ -121,18 +121,15 @@ Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
   EngineCall call;
   call.cancellation = cancellation;
   std::int64_t prompt_tokens = 0;
-  {
-    const std::lock_guard lock(state_->mutex);
-    const std::uint64_t birth = ++state_->clock;
-    for (const std::vector<TokenId>& prompt : prompts) {
-      auto record = state_->add(prompt, birth);
-      prompt_tokens += record->length() - 1;
-      EngineRequest request;
-      request.kind = RequestKind::Prompt;
-      request.records = {record.get()};
-      call.requests.push_back(std::move(request));
-      opened.sequences.emplace_back(std::make_unique<LocalSequence>(state_, std::move(record)));
-    }
+  const std::uint64_t birth = state_->tick();
+  for (const std::vector<TokenId>& prompt : prompts) {
+    auto sequence = std::make_unique<LocalSequence>(state_, prompt, birth);
+    prompt_tokens += sequence->length() - 1;
+    EngineRequest request;
+    request.kind = RequestKind::Prompt;
+    request.records = {&sequence->record()};
+    call.requests.push_back(std::move(request));
+    opened.sequences.emplace_back(std::move(sequence));
   }
   scheduler_->run(call);
   opened.computed_tokens = std::min(prompt_tokens, call.computed_tokens);
@@ -222,16 +219,11 @@ void LocalEngine::logits(std::span<const TokenId> ids, const LogitsRow& row,
   EngineCall call;
   call.cancellation = cancellation;
   call.on_logits = row;
-  std::unique_ptr<LocalSequence> sequence;
-  {
-    const std::lock_guard lock(state_->mutex);
-    auto record = state_->add({ids.begin(), ids.end()}, ++state_->clock);
-    EngineRequest request;
-    request.kind = RequestKind::Logits;
-    request.records = {record.get()};
-    call.requests.push_back(std::move(request));
-    sequence = std::make_unique<LocalSequence>(state_, std::move(record));
-  }
+  LocalSequence sequence(state_, {ids.begin(), ids.end()}, state_->tick());
+  EngineRequest request;
+  request.kind = RequestKind::Logits;
+  request.records = {&sequence.record()};
+  call.requests.push_back(std::move(request));
   scheduler_->run(call);
 }
 
