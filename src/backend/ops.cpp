@@ -4,24 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <numeric>
 #include <string>
 
+#include "base/available_memory.h"
 #include "base/parallel_for.h"
 
 namespace counterbeam {
 namespace {
-
-// Bytes that are available without swapping; 4 GiB if the system does not say.
-std::int64_t free_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  for (std::int64_t kibibytes; file >> key >> kibibytes >> unit;) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
-  }
-  return std::int64_t{4} << 30;
-}
 
 // Reads one word of every cache line, with a software prefetch 4 KB ahead: without it the loop is
 // slower than the GEMM kernels, and so no bound for them.
@@ -67,7 +57,7 @@ std::int64_t StoreOps::state_bytes(const StateShape& shape) const {
 }
 
 std::int64_t StoreOps::cache_bytes(std::int64_t wanted) const {
-  return std::min(wanted, free_memory() / 4);
+  return std::min(wanted, available_memory() / 4);
 }
 
 std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scale,

@@ -10,6 +10,7 @@
 #include "cli/build.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/out_of_memory.h"
 #include "cli/parse.h"
 
 namespace counterbeam::cli {
@@ -87,10 +88,7 @@ int run_and_report(int argc, char** argv) {
   } catch (const Error& error) {
     return report(error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
-    return report(
-        "out of memory; close other programs, raise the limit (ulimit -v), or use a smaller model, "
-        "fewer beams or less --cache-memory",
-        kFailed);
+    return report(kOutOfMemory, kFailed);
   } catch (const std::exception& error) {
     return report(error.what(), kFailed);
   }
@@ -101,5 +99,6 @@ int run_and_report(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   counterbeam::occupy_closed_streams();
+  counterbeam::cli::end_cleanly_without_memory();
   return counterbeam::cli::run_and_report(argc, argv);
 }

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cache/cache.h"
@@ -65,6 +66,7 @@ struct EngineState {
   std::condition_variable changed;  // wakes the scheduler: a call arrived or memory was freed
   Cache cache;
   std::set<SequenceRecord*> records;
+  std::string non_finite_weight;  // StoredWeights::non_finite(); set before the first call
   std::uint64_t clock = 0;
 
  private:

@@ -53,6 +53,7 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const ModelSource& source,
   engine->set_choice(choice);
   engine->info_.eos = eos;
   engine->unexpected_ = weights->unexpected();
+  engine->state_->non_finite_weight = weights->non_finite();
   engine->loading_ = {bytes_read, elapsed.count()};
   return engine;
 }
@@ -178,6 +179,15 @@ std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> reques
     call.requests.push_back(std::move(request));
   }
   scheduler_->run(call);
+  const bool cache_is_shorter = info_.max_length < config().max_positions;
+  for (const EngineRequest& request : call.requests) {
+    if (cache_is_shorter && request.extension.full) {
+      failed(
+          "an answer does not fit: with its prompt it has reached {} tokens, all that the cache "
+          "holds; give it more memory (--cache-memory), or ask for shorter answers (--max-tokens)",
+          info_.max_length);
+    }
+  }
   std::vector<Extension> extensions;
   for (EngineRequest& request : call.requests) extensions.push_back(std::move(request.extension));
   return extensions;

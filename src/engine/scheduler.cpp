@@ -263,10 +263,12 @@ void Scheduler::apply(const StepPlan& plan, std::span<const HeadResult> results)
     if (!results[i].finite) {
       ++counters.non_finite;
       unit.call->error = error_of([&] {
-        failed(
-            "the model's logits after token {} are not finite (NaN or infinity): its weights hold "
-            "such values, or overflow at this precision; try --dtype f32",
-            unit.feeds[plan.targets[i].feed].record->cached.length());
+        failed("the model's logits after token {} are not finite (NaN or infinity): {}",
+               unit.feeds[plan.targets[i].feed].record->cached.length(),
+               state_.non_finite_weight.empty()
+                   ? "they overflow at this precision; try --dtype f32"
+                   : fmt::format("so are weights ({}); download the checkpoint again",
+                                 state_.non_finite_weight));
       });
       continue;
     }

@@ -1,14 +1,17 @@
 #include "eval/run.h"
 
+#include <algorithm>
 #include <cctype>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 
 #include "base/error.h"
 #include "base/file.h"
 #include "base/parallel_for.h"
 #include "base/progress.h"
+#include "base/sha256.h"
 #include "eval/jobs.h"
 #include "eval/preflight.h"
 #include "eval/provenance.h"
@@ -27,12 +30,27 @@ void refuse_repeats(const std::vector<std::string>& tasks) {
     if (!seen.insert(task).second) bad_input("--task: {} is given twice", task);
 }
 
-// traces/TASK-QUESTION-METHOD-SAMPLE.html
+// traces/TASK-QUESTION-METHOD-SAMPLE.html. Where task or method cannot stand in the name of a file
+// as they are, for their length or their characters, a part of their hash makes the name unique.
 std::string trace_name(const Job& job) {
-  std::string method = job.method->text;
-  for (char& c : method)
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '=') c = '-';
-  return fmt::format("traces/{}-{}-{}-{}.html", job.task->name, job.question, method, job.sample);
+  constexpr std::size_t kLongest = 60;
+  bool changed = false;
+  const auto part = [&](std::string text) {
+    for (char& c : text)
+      if (!std::isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '=' && c != ':' &&
+          c != '_' && c != '-') {
+        c = '-';
+        changed = true;
+      }
+    changed |= text.size() > kLongest;
+    text.resize(std::min(text.size(), kLongest));
+    std::replace(text.begin(), text.end(), ':', '-');
+    return text;
+  };
+  const std::string task = part(job.task->name), method = part(job.method->text);
+  const std::string hash =
+      changed ? "-" + sha256(job.task->name + "\n" + job.method->text).substr(0, 12) : "";
+  return fmt::format("traces/{}-{}-{}{}-{}.html", task, job.question, method, hash, job.sample);
 }
 
 Sample blank_sample(const Job& job) {
@@ -104,6 +122,17 @@ std::vector<Sample> run_group(const LoadedModel& model, const JobGroup& group,
   return samples;
 }
 
+struct Fault {
+  ErrorKind kind;
+  std::string cause;
+};
+
+Fault fault_of(const std::exception& error) {
+  if (const auto* own = dynamic_cast<const Error*>(&error)) return {own->kind(), own->what()};
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return {ErrorKind::Failed, "out of memory"};
+  return {ErrorKind::Failed, error.what()};
+}
+
 // A job that cannot be run, such as a problem longer than the model's context, is recorded with its
 // error and does not stop the others. The first problem of a task does: what keeps it from running
 // is rarely about that problem.
@@ -111,17 +140,18 @@ std::vector<Sample> run_or_record(const LoadedModel& model, const JobGroup& grou
                                   const CodeJudge* judge, const EvalOptions& options) {
   try {
     return run_group(model, group, judge, options);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Cancelled) throw;
+  } catch (const std::exception& error) {
+    const Fault fault = fault_of(error);
+    if (fault.kind == ErrorKind::Cancelled) throw;
     const Job& job = group.front();
     if (group.size() == 1 && job.first && !options.allow_failures)
-      throw_error(error.kind(),
+      throw_error(fault.kind,
                   fmt::format("{}, problem {}, {}: {}; the first problem of a task "
                               "must not fail, unless --allow-failures is given",
-                              job.task->name, job.problem->id, job.method->text, error.what()));
+                              job.task->name, job.problem->id, job.method->text, fault.cause));
     if (group.size() == 1) {
       Sample sample = blank_sample(job);
-      sample.error = error.what();
+      sample.error = fault.cause;
       return {sample};
     }
   }
@@ -139,8 +169,8 @@ void warm_up(const LoadedModel& model, const std::vector<Job>& jobs, const CodeJ
     if (!warm.insert(job.method).second) continue;
     try {
       run_group(model, {job}, judge, options);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Cancelled) throw;
+    } catch (const std::exception& error) {
+      if (fault_of(error).kind == ErrorKind::Cancelled) throw;
     }
   }
 }

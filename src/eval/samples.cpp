@@ -13,6 +13,11 @@
 #include "base/json_fields.h"
 
 namespace counterbeam {
+namespace {
+
+constexpr std::uint64_t kMostSampleBytes = std::uint64_t{64} << 30;
+
+}  // namespace
 
 std::string to_line(const Sample& sample) {
   Json json = {{"task", sample.task},
@@ -84,7 +89,7 @@ Sample parse_sample(const std::string& line, const std::string& place) {
 }
 
 std::vector<Sample> read_samples(const std::filesystem::path& path) {
-  const std::string content = read_file(path);
+  const std::string content = read_file(path, kMostSampleBytes);
   std::vector<Sample> samples;
   std::size_t start = 0;
   for (int number = 1;; ++number) {
@@ -97,7 +102,8 @@ std::vector<Sample> read_samples(const std::filesystem::path& path) {
 }
 
 SampleFile::SampleFile(const std::filesystem::path& path) : path_(path) {
-  const std::string content = std::filesystem::exists(path) ? read_file(path) : "";
+  const std::string content =
+      std::filesystem::exists(path) ? read_file(path, kMostSampleBytes) : "";
   size_ = static_cast<std::int64_t>(content.rfind('\n') + 1);  // 0 if there is no complete line
   file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0 || ::ftruncate(file_, size_) != 0)

@@ -18,6 +18,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/quote.h"
 
 namespace counterbeam {
 namespace {
@@ -81,9 +82,27 @@ std::string read_to_end(int fd) {
   for (;;) {
     const ssize_t n = read(fd, buffer, sizeof buffer);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
+    if (n < 0) failed("sandbox: cannot read from bubblewrap: {}", std::strerror(errno));
+    if (n == 0) return text;
     text.append(buffer, static_cast<std::size_t>(n));
   }
+}
+
+bool reap(int pid, int* status, rusage* usage) {
+  for (;;) {
+    if (wait4(pid, status, 0, usage) == pid) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
+// What has been written into a pipe so far, on one line.
+std::string said(int fd) {
+  char buffer[512];
+  pollfd ready{fd, POLLIN, 0};
+  const ssize_t n = poll(&ready, 1, 0) > 0 ? read(fd, buffer, sizeof buffer) : 0;
+  std::string text(buffer, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return printable(text, 300);
 }
 
 }  // namespace
@@ -147,21 +166,32 @@ ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor outpu
   info.write.close();
   // bwrap reports the namespace's first process as soon as it exists, or exits without output.
   const std::string text = read_to_end(info.read.get());
-  if (const Json named = Json::parse(text, nullptr, false); named.is_object())
-    process.first_ = Descriptor(pidfd_open(named.value("child-pid", -1)));
+  if (const Json named = Json::parse(text, nullptr, false); named.is_object()) {
+    process.first_pid_ = named.value("child-pid", -1);
+    process.first_ = Descriptor(pidfd_open(process.first_pid_));
+  }
+  const int reason = errno;
+  if (process.first_pid_ < 0) {
+    const ProcessEnd end = process.wait();
+    failed("sandbox: bubblewrap ended with status {} and said \"{}\"", end.code,
+           said(process.output_.get()));
+  }
+  if (process.monitor_event_.get() < 0 || process.first_.get() < 0)
+    failed("sandbox: cannot watch a process: {}", std::strerror(reason));
   return process;
 }
 
 ConfinedProcess::ConfinedProcess(ConfinedProcess&& other) noexcept
     : monitor_(std::exchange(other.monitor_, -1)),
       monitor_event_(std::move(other.monitor_event_)),
+      first_pid_(other.first_pid_),
       first_(std::move(other.first_)),
       output_(std::move(other.output_)) {}
 
 ConfinedProcess::~ConfinedProcess() {
   if (monitor_ < 0) return;
   kill();
-  wait();
+  reap(monitor_, nullptr, nullptr);
 }
 
 void ConfinedProcess::kill() {
@@ -176,9 +206,8 @@ ProcessEnd ConfinedProcess::wait() {
   CB_CHECK(monitor_ >= 0);
   int status = 0;
   rusage usage{};
-  while (wait4(monitor_, &status, 0, &usage) < 0)
-    if (errno != EINTR) failed("sandbox: cannot wait for a process: {}", std::strerror(errno));
-  monitor_ = -1;
+  if (!reap(std::exchange(monitor_, -1), &status, &usage))
+    failed("sandbox: cannot wait for a process: {}", std::strerror(errno));
   ProcessEnd end;
   end.cpu_seconds = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                     1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);

@@ -64,6 +64,7 @@ Checkpoint Checkpoint::open(const fs::path& folder) {
 void Checkpoint::add(const fs::path& file) {
   MappedFile mapped(file);
   SafetensorsContent content = read_safetensors(mapped.bytes(), file.string());
+  mapped.check(file);
   for (NamedTensor& tensor : content.tensors)
     tensors_.push_back({std::move(tensor.name), tensor.view, files_.size()});
   files_.push_back(file);
@@ -127,6 +128,11 @@ void Checkpoint::advise(std::string_view name, Advice advice) const {
   const MappedFile& file = mapped_[tensor->file];
   const auto first = static_cast<std::size_t>(tensor->view.data - file.bytes().data());
   (file.*advice)(first, tensor->view.bytes());
+}
+
+void Checkpoint::check(std::string_view name) const {
+  if (const CheckpointTensor* tensor = find_named(tensors(), name))
+    mapped_[tensor->file].check(files_[tensor->file]);
 }
 
 void Checkpoint::will_need(std::string_view name) const {

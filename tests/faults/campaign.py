@@ -19,7 +19,7 @@ SECONDS = 60  # for a run that takes less than one alone
 CODE = {'prompt': 'def twice(x):\n    """Twice x."""\n', 'test': 'def check(candidate):\n    assert candidate(2) == 4\n',
         'entry_point': 'twice', 'pred': '```python\ndef twice(x):\n    return 2 * x\n```'}
 SEARCH = f'--threads 2 --cache-memory 16M -q --model {ROOT}/models/tiny-dense'.split()
-EVAL = ('eval --task tiny-math,tiny-code --limit 2 --methods sample,cbs:beams=4,prune=2,block=8 --max-tokens 24 --concurrency 2 '
+EVAL = ('eval --task tiny-math,tiny-code --limit 2 --methods sample,cbs:beams=4:prune=2:block=8 --max-tokens 24 --concurrency 2 '
         '--deterministic --out {out}/run').split() + SEARCH
 
 
@@ -29,7 +29,6 @@ class Scenario:
     input: str = ''
     files: dict = dataclasses.field(default_factory=dict)   # made before the run
     again: list = None                                      # a run without faults that must mend everything
-    thorough: bool = True                                   # all points; otherwise malloc and read are sampled
 
 
 SCENARIOS = {
