@@ -73,7 +73,7 @@ test-gpu: setup
 	@for room in model engine search; do build/cuda/tests/test_$$room --gtest_filter='*Gpu*' || exit 1; done
 
 PART ?= 0/1
-MOST ?= 0
+MOST ?= 2000
 test-faults: build
 	tests/faults/campaign.py build/release/counterbeam --part $(PART) --most $(MOST) --jobs $(JOBS)
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/list_folder.h"
 
 namespace counterbeam {
 namespace {
@@ -97,14 +98,14 @@ void OutputFile::finish() {
 }
 
 void remove_partial_files(const fs::path& folder) {
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const fs::path& path : list_folder(folder)) {
     int pid = 0, number = 0, end = 0;
-    const std::string name = entry.path().filename().string();
+    const std::string name = path.filename().string();
     if (std::sscanf(name.c_str(), ".counterbeam-%d-%d.part%n", &pid, &number, &end) != 2 ||
         end != static_cast<int>(name.size()))
       continue;
     const bool lives = ::kill(pid, 0) == 0 || errno != ESRCH;
-    if (!lives || pid == ::getpid()) ::unlink(entry.path().c_str());
+    if (!lives || pid == ::getpid()) ::unlink(path.c_str());
   }
 }
 

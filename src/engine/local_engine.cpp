@@ -87,6 +87,7 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
   info_.vocab_size = model->config().vocab;
   info_.max_length =
       std::min<std::int64_t>(model->config().max_positions, longest_sequence(size, shape));
+  info_.model_length = model->config().max_positions;
   state_ = std::make_shared<EngineState>(std::move(ops), std::move(model), size);
   Scheduler::Options scheduling;
   const BackendCosts& costs = state_->ops->costs();
@@ -179,7 +180,7 @@ std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> reques
     call.requests.push_back(std::move(request));
   }
   scheduler_->run(call);
-  const bool cache_is_shorter = info_.max_length < config().max_positions;
+  const bool cache_is_shorter = info_.max_length < info_.model_length;
   for (const EngineRequest& request : call.requests) {
     if (cache_is_shorter && request.extension.full) {
       failed(

@@ -173,8 +173,10 @@ ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor outpu
   const int reason = errno;
   if (process.first_pid_ < 0) {
     const ProcessEnd end = process.wait();
-    failed("sandbox: bubblewrap ended with status {} and said \"{}\"", end.code,
-           said(process.output_.get()));
+    failed(
+        "sandbox: bubblewrap could not start a process (status {}, it said \"{}\"); the limit on "
+        "processes or memory may be reached (ulimit -u, ulimit -v)",
+        end.code, said(process.output_.get()));
   }
   if (process.monitor_event_.get() < 0 || process.first_.get() < 0)
     failed("sandbox: cannot watch a process: {}", std::strerror(reason));

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/list_folder.h"
 #include "base/quote.h"
 #include "tensor/shard_index.h"
 
@@ -24,10 +25,9 @@ bool starts_with_any(const std::string& name, std::initializer_list<std::string_
 }  // namespace
 
 std::string weights_remedy(const fs::path& folder) {
-  std::error_code error;
   std::string remedy = "download the checkpoint's safetensors files";
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& path : list_folder(folder)) {
+    const std::string name = path.filename().string();
     const std::string shown = printable(name);
     if (name.ends_with(".bin") && starts_with_any(name, {"pytorch_model", "model"}))
       return fmt::format(

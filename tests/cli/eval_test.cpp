@@ -128,7 +128,7 @@ TEST(Eval, AnAnswerThatDoesNotFitIntoTheCacheIsAFaultAndNotWrong) {
       "eval --device cpu --task tiny-math --limit 3 --methods sample:max-tokens=200 "
       "--deterministic -q --out '" +
       out.string() + "' ";
-  const CommandResult small = run_counterbeam(run + "--cache-memory 150K --allow-failures");
+  const CommandResult small = run_counterbeam(run + "--cache-memory 500K --allow-failures");
   EXPECT_EQ(small.code, 0) << small.err;
   int faults = 0;
   for (const Sample& sample : read_samples(out / "samples.jsonl")) {

@@ -187,8 +187,7 @@ ssize_t writev(int file, const struct iovec* parts, int count) {
   return (ssize_t)syscall(SYS_writev, file, parts, count);
 }
 size_t fwrite(const void* from, size_t size, size_t count, FILE* stream) {
-  if (stream == stderr || !refused(kWrite, ENOSPC))
-    return REAL(fwrite)(from, size, count, stream);
+  if (stream == stderr || !refused(kWrite, ENOSPC)) return REAL(fwrite)(from, size, count, stream);
   mark(stream);
   return 0;
 }
