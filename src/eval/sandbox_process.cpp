@@ -14,11 +14,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
-#include "base/json.h"
 #include "base/quote.h"
+#include "eval/sandbox_clock.h"
 
 namespace counterbeam {
 namespace {
@@ -76,16 +77,22 @@ void lower_limit(int resource, rlim_t value) {
   _exit(127);
 }
 
-std::string read_to_end(int fd) {
-  std::string text;
-  char buffer[512];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
+// The pid that bubblewrap writes as {"child-pid": N} once the namespace's first process exists; -1
+// if it ended without doing so. Allocates nothing: if this failed, that process, which waits for
+// bubblewrap, could not be ended.
+int read_child_pid(int fd) {
+  char text[512];
+  std::size_t size = 0;
+  while (size + 1 < sizeof text) {
+    const ssize_t n = read(fd, text + size, sizeof text - 1 - size);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0) failed("sandbox: cannot read from bubblewrap: {}", std::strerror(errno));
-    if (n == 0) return text;
-    text.append(buffer, static_cast<std::size_t>(n));
+    if (n <= 0) break;
+    size += static_cast<std::size_t>(n);
   }
+  text[size] = '\0';
+  int pid = -1;
+  const char* found = std::strstr(text, "\"child-pid\"");
+  return found != nullptr && std::sscanf(found, "\"child-pid\" : %d", &pid) == 1 ? pid : -1;
 }
 
 bool reap(int pid, int* status, rusage* usage) {
@@ -165,13 +172,11 @@ ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor outpu
   process.monitor_event_ = Descriptor(pidfd_open(pid));
   info.write.close();
   // bwrap reports the namespace's first process as soon as it exists, or exits without output.
-  const std::string text = read_to_end(info.read.get());
-  if (const Json named = Json::parse(text, nullptr, false); named.is_object()) {
-    process.first_pid_ = named.value("child-pid", -1);
-    process.first_ = Descriptor(pidfd_open(process.first_pid_));
-  }
+  process.first_pid_ = read_child_pid(info.read.get());
+  if (process.first_pid_ > 0) process.first_ = Descriptor(pidfd_open(process.first_pid_));
   const int reason = errno;
   if (process.first_pid_ < 0) {
+    process.kill();
     const ProcessEnd end = process.wait();
     failed(
         "sandbox: bubblewrap could not start a process (status {}, it said \"{}\"); the limit on "
@@ -200,6 +205,8 @@ void ConfinedProcess::kill() {
   // Killing the first process of a pid namespace kills all of it.
   if (first_.get() >= 0)
     syscall(SYS_pidfd_send_signal, first_.get(), SIGKILL, nullptr, 0);
+  else if (const int first = first_pid_ > 0 ? first_pid_ : first_child(monitor_); first > 0)
+    ::kill(first, SIGKILL);  // there was no descriptor for it, or bubblewrap did not name it
   else if (monitor_ >= 0)
     ::kill(monitor_, SIGKILL);
 }

@@ -136,14 +136,16 @@ def points(options, calls):
 
 
 def orphans():
-    """Processes that a run left: this process adopts them."""
-    found = 0
-    while True:
+    """The command lines of processes that runs left and that do not end by themselves: this process adopts them."""
+    deadline = time.time() + 5
+    while time.time() < deadline:
         try:
             if os.waitpid(-1, os.WNOHANG)[0] == 0:
-                return found + 1  # still alive
+                time.sleep(0.1)
         except ChildProcessError:
-            return found
+            return []
+    children = ' '.join(path.read_text() for path in pathlib.Path('/proc/self/task').glob('*/children')).split()
+    return [pathlib.Path(f'/proc/{pid}/cmdline').read_bytes().replace(b'\0', b' ')[:200].decode(errors='replace') for pid in children]
 
 
 def main():
@@ -177,7 +179,9 @@ def main():
                 bad += len(wrong)
                 total += len(tasks)
     left = orphans()
-    print(f'{total} runs, {bad} unsound, {left} processes left, {time.time() - began:.0f} s')
+    print(f'{total} runs, {bad} unsound, {len(left)} processes left, {time.time() - began:.0f} s')
+    for command in left:
+        print('   ', command)
     sys.exit(1 if bad or left else 0)
 
 
