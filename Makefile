@@ -8,7 +8,7 @@ TSAN_TESTS ?= engine search serve eval base cache
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu fuzz-smoke bench bench-serve format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu test-faults fuzz-smoke bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -19,6 +19,7 @@ help:
 	@echo 'make test-asan   run the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
 	@echo 'make test-install  install, then build and run the example against the installed library'
 	@echo 'make test-web    test the HTML pages in Chromium'
+	@echo 'make test-faults fail every allocation, thread, file operation once and for ever (PART=I/N: every N-th)'
 	@echo 'make test-gpu    test the CUDA back end on a machine with a GPU'
 	@echo 'make fuzz-smoke  run every fuzz target for SECONDS=$(SECONDS)'
 	@echo 'make format      run clang-format on everything (check-format: only check)'
@@ -71,6 +72,11 @@ test-gpu: setup
 	cmake --build build/cuda -j $(JOBS) --target counterbeam test_cuda test_model test_engine test_search
 	build/cuda/tests/test_cuda
 	@for room in model engine search; do build/cuda/tests/test_$$room --gtest_filter='*Gpu*' || exit 1; done
+
+PART ?= 0/1
+MOST ?= 2000
+test-faults: build
+	tests/faults/campaign.py build/release/counterbeam --part $(PART) --most $(MOST) --jobs $(JOBS)
 
 fuzz-smoke: setup
 	@tools/setup check

@@ -4,23 +4,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <numeric>
 #include <string>
-#include <thread>
+
+#include "base/available_memory.h"
+#include "base/parallel_for.h"
 
 namespace counterbeam {
 namespace {
-
-// Bytes that are available without swapping; 4 GiB if the system does not say.
-std::int64_t free_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  for (std::int64_t kibibytes; file >> key >> kibibytes >> unit;) {
-    if (key == "MemAvailable:") return kibibytes * 1024;
-  }
-  return std::int64_t{4} << 30;
-}
 
 // Reads one word of every cache line, with a software prefetch 4 KB ahead: without it the loop is
 // slower than the GEMM kernels, and so no bound for them.
@@ -44,14 +35,10 @@ double Ops::memory_bandwidth() {
   double best = 0;
   for (int pass = 0; pass < 5; ++pass) {
     const auto start = std::chrono::steady_clock::now();
-    std::vector<std::thread> workers;
-    for (std::size_t t = 0; t < threads; ++t) {
-      workers.emplace_back([&, t] {
-        sums[t] += touch_lines(buffer.data() + kWords * t / threads,
-                               buffer.data() + kWords * (t + 1) / threads);
-      });
-    }
-    for (std::thread& worker : workers) worker.join();
+    parallel_for(threads, static_cast<int>(threads), [&](std::size_t t) {
+      sums[t] += touch_lines(buffer.data() + kWords * t / threads,
+                             buffer.data() + kWords * (t + 1) / threads);
+    });
     const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
     best = std::max(best, kWords * sizeof(std::uint64_t) / taken.count());
   }
@@ -70,7 +57,7 @@ std::int64_t StoreOps::state_bytes(const StateShape& shape) const {
 }
 
 std::int64_t StoreOps::cache_bytes(std::int64_t wanted) const {
-  return std::min(wanted, free_memory() / 4);
+  return std::min(wanted, available_memory() / 4);
 }
 
 std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scale,

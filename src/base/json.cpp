@@ -90,7 +90,8 @@ Json parse_json(std::string_view text, std::string_view name) {
 }
 
 Json read_json_file(const std::filesystem::path& path) {
-  return parse_json(read_file(path), path.string());
+  constexpr std::uint64_t kMostJson = 64 << 20;  // of our own files, and of small ones of models
+  return parse_json(read_file(path, kMostJson), path.string());
 }
 
 std::string to_line(const Json& value) {

@@ -1,5 +1,6 @@
-// A whole file mapped read-only. Pages are read on first access. The file must not shrink while it
-// is mapped: an access beyond its new end raises SIGBUS, which is not handled.
+// A whole file mapped read-only. Pages are read on first access. If the file shrinks while it is
+// mapped, or its disk fails, the missing pages read as zeros and check() throws: the signal that
+// the system sends (SIGBUS) is handled for mapped files, and left to others everywhere else.
 #pragma once
 
 #include <cstddef>
@@ -7,6 +8,8 @@
 #include <span>
 
 namespace counterbeam {
+
+struct MappedPlace;
 
 class MappedFile {
  public:
@@ -16,6 +19,9 @@ class MappedFile {
   ~MappedFile();
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+  // Throws Failed, with `name`, if bytes that were read had disappeared. Call it after reading.
+  void check(const std::filesystem::path& name) const;
 
   // Hints about bytes [first, first + count). After done_with() the bytes are read from disk again
   // on the next access.
@@ -27,6 +33,7 @@ class MappedFile {
 
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  MappedPlace* place_ = nullptr;  // what the signal handler knows; null: nothing
 };
 
 }  // namespace counterbeam

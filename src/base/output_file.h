@@ -1,7 +1,9 @@
-// Writes a file in pieces and replaces its target atomically: the data goes to a temporary file,
-// which finish() renames, so that a reader sees either the old file or the complete new one.
-// Without finish() the destructor removes the temporary file. A target that exists and is no
-// regular file (a device, a pipe) is written to directly and never replaced.
+// Writes a file in pieces and replaces its target atomically: a reader sees either the old file or
+// the complete new one. Until finish() the data has no name (O_TMPFILE), so that nothing is left
+// behind when the program is killed; where the file system cannot do that, and for the instant in
+// which a target is replaced, it has a name of ours beside the target
+// (.counterbeam-PID-NUMBER.part). A target that exists and is no regular file (a device, a pipe) is
+// written to directly and never replaced.
 #pragma once
 
 #include <cstddef>
@@ -19,16 +21,24 @@ class OutputFile {
   ~OutputFile();
 
   void write(const void* data, std::size_t size);
-  void finish();  // flushes to disk and renames
+  void finish();  // flushes to disk and gives the file its name
 
  private:
   struct Close {
     void operator()(std::FILE* file) const { std::fclose(file); }
   };
+  void open();
+  void give_name();
   [[noreturn]] void fail() const;
 
-  std::filesystem::path path_, partial_;  // the same where it is written to directly
+  std::filesystem::path path_;
+  std::filesystem::path partial_;  // the name it has until finish(); empty: none
+  bool direct_ = false;            // written to as it is
   std::unique_ptr<std::FILE, Close> file_;
 };
+
+// Removes what an OutputFile of a killed process may have left in the folder. Files of others are
+// never touched.
+void remove_partial_files(const std::filesystem::path& folder);
 
 }  // namespace counterbeam

@@ -6,6 +6,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/start_thread.h"
+
 namespace counterbeam {
 
 void parallel_for(std::size_t count, int workers, const std::function<void(std::size_t)>& work) {
@@ -24,7 +26,12 @@ void parallel_for(std::size_t count, int workers, const std::function<void(std::
   {
     std::vector<std::jthread> threads;
     const std::size_t needed = std::min(count, static_cast<std::size_t>(std::max(1, workers)));
-    for (std::size_t i = 0; i < needed; ++i) threads.emplace_back(take_turns);
+    threads.reserve(needed);
+    try {
+      for (std::size_t i = 0; i < needed; ++i) threads.push_back(start_thread(take_turns));
+    } catch (...) {
+      if (!stop.exchange(true)) error = std::current_exception();
+    }
   }
   if (error) std::rethrow_exception(error);
 }

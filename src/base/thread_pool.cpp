@@ -1,8 +1,10 @@
 #include "base/thread_pool.h"
 
 #include <chrono>
+#include <utility>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 
 namespace counterbeam {
 namespace {
@@ -26,15 +28,25 @@ ThreadPool::ThreadPool(int threads) : stretches_(static_cast<std::size_t>(std::m
   // With more threads than cores a spinning worker would take time from a working one.
   const bool crowded = threads > static_cast<int>(std::thread::hardware_concurrency());
   spin_microseconds_ = crowded ? 0 : 60;
-  for (int worker = 1; worker < threads; ++worker)
-    workers_.emplace_back([=, this] { work(worker); });
+  workers_.reserve(stretches_.size());
+  try {
+    for (int worker = 1; worker < threads; ++worker)
+      workers_.push_back(start_thread([=, this] { work(worker); }));
+  } catch (...) {
+    stop();
+    throw;
+  }
 }
 
 ThreadPool::~ThreadPool() {
+  stop();
+}
+
+void ThreadPool::stop() {
   stop_.store(true, std::memory_order_relaxed);
   round_.fetch_add(1, std::memory_order_release);
   round_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
 }
 
 template <typename Word>
@@ -56,10 +68,22 @@ void ThreadPool::start(Job job) {
   gate_.store((std::uint64_t{round} << 32) | kOpen, std::memory_order_release);
   round_.store(round, std::memory_order_release);
   round_.notify_all();
-  job.call(job.self, 0);
+  run(0);
   gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
   for (std::uint64_t gate; ((gate = gate_.load(std::memory_order_acquire)) & kInside) != 0;)
     wait_while(gate_, gate);
+  if (failing_.load(std::memory_order_relaxed)) {
+    failing_.store(false, std::memory_order_relaxed);
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+}
+
+void ThreadPool::run(int worker) {
+  try {
+    job_.call(job_.self, worker);
+  } catch (...) {
+    if (!failing_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();
+  }
 }
 
 bool ThreadPool::enter(std::uint32_t round) {
@@ -76,7 +100,7 @@ void ThreadPool::work(int worker) {
     seen = round_.load(std::memory_order_acquire);
     if (stop_.load(std::memory_order_relaxed)) return;
     if (!enter(seen)) continue;
-    job_.call(job_.self, worker);
+    run(worker);
     const std::uint64_t before = gate_.fetch_sub(1, std::memory_order_acq_rel);
     // The last worker to leave after the gate was closed wakes the caller.
     if ((before & (kOpen | kInside)) == 1) gate_.notify_all();

@@ -2,11 +2,14 @@
 // workers spin for some tens of microseconds, since the next loop usually follows at once, and then
 // sleep, so that an idle pool uses no CPU. The caller works too and waits only for workers that
 // have joined the loop: on a loaded machine it does more of the work itself. One caller at a time.
+// A task may throw, on any thread: the loop then ends early, and once no worker runs the task any
+// more, the caller gets the first exception.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <exception>
 #include <thread>
 #include <type_traits>
 #include <vector>
@@ -15,7 +18,8 @@ namespace counterbeam {
 
 class ThreadPool {
  public:
-  // The calling thread counts as one of the `threads`. REQUIRES: threads >= 1.
+  // The calling thread counts as one of the `threads`. Throws Failed if the system does not give
+  // them. REQUIRES: threads >= 1.
   explicit ThreadPool(int threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -24,10 +28,10 @@ class ThreadPool {
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls task(begin, end) or task(begin, end, worker) for disjoint parts that cover [0, count).
-  // The caller runs alone if count < 2 * grain. REQUIRES: the task does not throw and does not call
-  // the pool. Each worker takes parts from the front of its own stretch, so that it reads memory
-  // sequentially; when that is empty it steals from the ends of the others', so that all threads
-  // finish at about the same time even if some are delayed.
+  // The caller runs alone if count < 2 * grain. REQUIRES: the task does not call the pool. Each
+  // worker takes parts from the front of its own stretch, so that it reads memory sequentially;
+  // when that is empty it steals from the ends of the others', so that all threads finish at about
+  // the same time even if some are delayed.
   template <typename Task>
   void split(int count, int grain, Task&& task) {
     if (count <= 0) return;
@@ -47,7 +51,7 @@ class ThreadPool {
     share([&](int worker) {
       for (int i = 0; i < threads(); ++i) {
         Stretch& stretch = stretches_[std::size_t((worker + i) % threads())];
-        while (const Part part = stretch.take(grain, i == 0)) run(part, worker);
+        for (Part part; !failing() && (part = stretch.take(grain, i == 0));) run(part, worker);
       }
     });
   }
@@ -62,7 +66,7 @@ class ThreadPool {
     }
     std::atomic<int> next{0};
     share([&](int worker) {
-      for (int item; (item = next.fetch_add(1, std::memory_order_relaxed)) < count;)
+      for (int item; !failing() && (item = next.fetch_add(1, std::memory_order_relaxed)) < count;)
         task(item, worker);
     });
   }
@@ -100,7 +104,10 @@ class ThreadPool {
     using Plain = std::remove_reference_t<Task>;
     start({[](void* self, int worker) { (*static_cast<Plain*>(self))(worker); }, &task});
   }
+  bool failing() const { return failing_.load(std::memory_order_relaxed); }
   void start(Job job);
+  void stop();
+  void run(int worker);
   void work(int worker);
   bool enter(std::uint32_t round);
   template <typename Word>
@@ -111,8 +118,10 @@ class ThreadPool {
   alignas(64) std::atomic<std::uint32_t> round_{0};  // number of the job; workers wait for the next
   alignas(64) std::atomic<std::uint64_t> gate_{0};   // round, open flag, workers inside
   std::atomic<bool> stop_{false};
+  std::atomic<bool> failing_{false};  // a task of this round has thrown
+  std::exception_ptr failure_;        // what; written by the thread that set failing_
   int spin_microseconds_;
-  std::vector<std::thread> workers_;
+  std::vector<std::jthread> workers_;
 };
 
 }  // namespace counterbeam

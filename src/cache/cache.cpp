@@ -58,11 +58,13 @@ void CachedSequence::swap(CachedSequence& other) noexcept {
 }
 
 CachedSequence CachedSequence::fork() const {
+  std::vector<PageId> pages = pages_;  // all allocations before the first count changes
+  std::vector<Snapshot> snapshots = snapshots_;
   CachedSequence copy(*cache_);
   copy.length_ = length_;
-  copy.pages_ = pages_;
+  copy.pages_ = std::move(pages);
   copy.state_ = state_;
-  copy.snapshots_ = snapshots_;
+  copy.snapshots_ = std::move(snapshots);
   for (const PageId page : pages_) cache_->pages_.retain(page);
   if (state_) cache_->slots_.retain(*state_);
   for (const Snapshot& snapshot : snapshots_) cache_->slots_.retain(snapshot.state);
@@ -87,6 +89,7 @@ CacheNeed CachedSequence::need(int tokens) const {
 void CachedSequence::append(int tokens) {
   if (tokens == 0) return;
   if (cache_->shape_.has_kv()) {
+    pages_.reserve(static_cast<std::size_t>(pages_for(length_ + tokens)));
     make_last_page_own();
     for (int i = pages_for(length_); i < pages_for(length_ + tokens); ++i) {
       pages_.push_back(cache_->pages_.acquire());
@@ -122,8 +125,8 @@ void CachedSequence::make_state_own() {
 
 void CachedSequence::snapshot() {
   if (!state_ || (!snapshots_.empty() && snapshots_.back().length == length_)) return;
-  cache_->slots_.retain(*state_);
   snapshots_.push_back({length_, *state_});
+  cache_->slots_.retain(*state_);
 }
 
 int CachedSequence::longest_within(int limit) const {

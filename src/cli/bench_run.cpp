@@ -4,8 +4,8 @@
 #include <chrono>
 #include <functional>
 #include <numeric>
-#include <thread>
 
+#include "base/parallel_for.h"
 #include "base/random.h"
 #include "engine/back_end.h"
 #include "model/dry_load.h"
@@ -129,9 +129,8 @@ class Bench {
                           settings_.beams, 2, settings_.block);
     }
     return seconds_of([&] {
-      std::vector<std::thread> askers;
-      for (Block& one : blocks) askers.emplace_back([&] { one.run(engine_); });
-      for (std::thread& asker : askers) asker.join();
+      parallel_for(blocks.size(), settings_.questions,
+                   [&](std::size_t i) { blocks[i].run(engine_); });
     });
   }
 

@@ -78,12 +78,18 @@ class Grader {
                                              problem.entry_point, extraction_);
     if (problem.test.empty() || problem.entry_point.empty())
       return {{"equal", nullptr}, {"extracted", extracted(program)}, {"state", nullptr}};
-    std::call_once(judge_made_, [this] { judge_.emplace(); });
+    make_judge();
     const CodeVerdict verdict = judged(problem, program, line);
     return {{"equal", verdict.state == CodeState::Pass},
             {"extracted", extracted(program)},
             {"state", to_string(verdict.state)},
             {"detail", verdict.detail}};
+  }
+
+  // Not std::call_once: an exception on its way through it needs memory.
+  void make_judge() {
+    const std::lock_guard lock(judge_making_);
+    if (!judge_) judge_.emplace();
   }
 
   CodeVerdict judged(const CodeProblem& problem, const std::string& program,
@@ -97,7 +103,7 @@ class Grader {
 
   Judging task_;
   Extraction extraction_;
-  std::once_flag judge_made_;
+  std::mutex judge_making_;
   std::optional<CodeJudge> judge_;  // made when the first program comes
 };
 

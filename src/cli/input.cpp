@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 
 #include "base/error.h"
 
@@ -32,9 +33,11 @@ std::string read_standard_input() {
 bool read_input_line(std::string& line) {
   char* buffer = nullptr;
   std::size_t room = 0;
+  errno = 0;
   const ssize_t length = ::getline(&buffer, &room, stdin);
   const std::unique_ptr<char, decltype(&std::free)> owner(buffer, &std::free);
   if (length < 0) {
+    if (errno == ENOMEM) throw std::bad_alloc();  // not the end
     check_end();
     return false;
   }

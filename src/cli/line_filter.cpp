@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/output.h"
+#include "base/start_thread.h"
 #include "base/trim.h"
 #include "cli/input.h"
 
@@ -23,8 +24,12 @@ class LineFilter {
   void run(int threads) {
     {
       std::vector<std::jthread> others;
-      for (int i = 1; i < threads; ++i) others.emplace_back([this] { work(); });
-      work();
+      try {
+        for (int i = 1; i < threads; ++i) others.push_back(start_thread([this] { work(); }));
+        work();
+      } catch (...) {
+        give_up(std::current_exception());
+      }
     }
     if (failure_) std::rethrow_exception(failure_);
   }
@@ -67,12 +72,16 @@ class LineFilter {
     try {
       if (!ended_ && read_input_line(line)) return ++read_;
     } catch (...) {
-      const std::lock_guard printing(printing_);
-      if (!failure_) failure_ = std::current_exception();
-      turn_.notify_all();
+      give_up(std::current_exception());
     }
     ended_ = true;
     return 0;
+  }
+
+  void give_up(std::exception_ptr why) {
+    const std::lock_guard printing(printing_);
+    if (!failure_) failure_ = why;
+    turn_.notify_all();
   }
 
   const Work& answer_;

@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <new>
 #include <vector>
 
 #include "base/output.h"
+#include "base/start_thread.h"
 #include "base/terminal.h"
 #include "base/units.h"
 #include "base/utf8.h"
@@ -80,7 +82,7 @@ LiveAnswer::LiveAnswer(bool quiet, const Engine& engine)
       drawn_before_(engine.tokens_drawn()),
       status_(!quiet && terminal_of(stderr).live),
       stream_(status_ && terminal_of(stdout).live) {
-  if (status_) thread_ = std::thread([this] { redraw_until_stopped(); });
+  if (status_) thread_ = start_thread([this] { redraw_until_stopped(); });
 }
 
 LiveAnswer::~LiveAnswer() {
@@ -100,7 +102,13 @@ void LiveAnswer::stop() {
 
 void LiveAnswer::redraw_until_stopped() {
   std::unique_lock lock(mutex_);
-  while (!stopped_.wait_for(lock, kBetweenDraws, [this] { return stopping_; })) draw();
+  while (!stopped_.wait_for(lock, kBetweenDraws, [this] { return stopping_; })) {
+    try {
+      draw();
+    } catch (const std::bad_alloc&) {
+      // A status line more or less; the search finds out by itself.
+    }
+  }
 }
 
 // REQUIRES the lock.

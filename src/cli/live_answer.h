@@ -45,7 +45,7 @@ class LiveAnswer {
   BlockReport report_;
   std::size_t printed_ = 0;  // bytes of the answer
   double last_block_ = 0;    // seconds from the start to the end of the last block
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 struct LiveStatus {

@@ -1,5 +1,6 @@
 #include "cli/loading.h"
 
+#include "base/log.h"
 #include "base/output.h"
 
 namespace counterbeam::cli {
@@ -17,6 +18,8 @@ LoadedModel load_model(const Globals& globals, const std::string& stop_at) {
   options.stop_at = stop_at;
   LoadedModel model = LoadedModel::load(globals.model, options);
   if (model.ships()) announce_toy(model.name(), globals);
+  Log log(globals.quiet);
+  for (const std::string& warning : model.warnings()) log.warning("{}", warning);
   return model;
 }
 

@@ -1,4 +1,7 @@
 // `logits`: token ids in, the model's logits after each of them out, as a .npy file.
+#include <algorithm>
+#include <cmath>
+
 #include "base/error.h"
 #include "base/json.h"
 #include "base/log.h"
@@ -40,14 +43,26 @@ void run_logits(const LogitsOptions& options, const Globals& globals) {
   }
   const int vocab = engine->info().vocab_size;
   NpyWriter file(options.out, static_cast<std::int64_t>(ids.size()), vocab);
-  engine->logits(ids, [&](int, std::span<const float> row) { file.row(row); });
+  std::vector<int> broken;
+  engine->logits(ids, [&](int position, std::span<const float> row) {
+    file.row(row);
+    if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); }))
+      broken.push_back(position);
+  });
   file.finish();
   if (globals.json) {
-    print_result("{}\n",
-                 to_line(Json{{"out", options.out}, {"rows", ids.size()}, {"vocab", vocab}}));
+    print_result("{}\n", to_line(Json{{"out", options.out},
+                                      {"rows", ids.size()},
+                                      {"vocab", vocab},
+                                      {"non_finite_rows", broken}}));
   } else if (!globals.quiet) {
     print_result("{}: float32 [{}, {}]\n", options.out, ids.size(), vocab);
   }
+  if (!broken.empty())
+    failed("{} of {} rows, the first of them row {}, hold NaN or infinity: {}", broken.size(),
+           ids.size(), broken.front(),
+           engine->non_finite_weight().empty() ? "they overflow at this precision; try --dtype f32"
+                                               : engine->non_finite_weight());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "cli/build.h"
 #include "cli/commands.h"
 #include "cli/help.h"
+#include "cli/out_of_memory.h"
 #include "cli/parse.h"
 
 namespace counterbeam::cli {
@@ -70,21 +71,24 @@ int exit_code(ErrorKind kind) {
   return kFailed;
 }
 
-// Reports the failure after the results that came before it, whether or not they arrive.
+// Reports the failure after the results that came before it, whether or not they arrive. Allocates
+// nothing, since there may be no memory.
 int report(const char* message, int code) {
   std::fflush(stdout);
-  print_message("counterbeam: {}\n", message);
+  write_message("counterbeam: ");
+  write_message(message);
+  write_message("\n");
   return code;
 }
 
-int run_and_report(std::span<const std::string> arguments) {
+int run_and_report(int argc, char** argv) {
   try {
-    run(arguments);
+    run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     return 0;
   } catch (const Error& error) {
     return report(error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
-    return report("out of memory", kFailed);
+    return report(kOutOfMemory, kFailed);
   } catch (const std::exception& error) {
     return report(error.what(), kFailed);
   }
@@ -95,6 +99,6 @@ int run_and_report(std::span<const std::string> arguments) {
 
 int main(int argc, char** argv) {
   counterbeam::occupy_closed_streams();
-  const std::vector<std::string> arguments(argv + std::min(argc, 1), argv + argc);
-  return counterbeam::cli::run_and_report(arguments);
+  counterbeam::cli::end_cleanly_without_memory();
+  return counterbeam::cli::run_and_report(argc, argv);
 }

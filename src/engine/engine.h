@@ -122,7 +122,9 @@ struct EngineInfo {
   std::string dtype{};      // of the weights as they are computed with: f32 or bf16
   int vocab_size = 0;
   std::int64_t max_length = 0;  // prompt and answer together
-  std::vector<TokenId> eos;     // ends an answer
+  // What the model itself could read; more than max_length if the cache is the limit. 0: the same.
+  std::int64_t model_length = 0;
+  std::vector<TokenId> eos;  // ends an answer
   EngineAbilities abilities;
 };
 

@@ -12,14 +12,15 @@ int common_prefix(std::span<const TokenId> a, std::span<const TokenId> b, int li
   return static_cast<int>(std::mismatch(a.begin(), end, b.begin()).first - a.begin());
 }
 
-std::unique_ptr<SequenceRecord> EngineState::add(std::vector<TokenId> tokens, std::uint64_t birth) {
-  auto record = std::make_unique<SequenceRecord>();
-  record->tokens = std::move(tokens);
-  record->cached = CachedSequence(cache);
-  record->birth = birth;
-  record->last_used = ++clock;
-  records.insert(record.get());
-  return record;
+std::uint64_t EngineState::tick() {
+  const std::lock_guard lock(mutex);
+  return ++clock;
+}
+
+void EngineState::add(SequenceRecord& record) {
+  record.cached = CachedSequence(cache);
+  record.last_used = ++clock;
+  records.insert(&record);
 }
 
 void EngineState::remove(SequenceRecord& record) {
@@ -65,7 +66,11 @@ void EngineState::keep(const SequenceRecord& record, std::size_t at_most) {
     return std::equal(kept.tokens.begin(), kept.tokens.end(), cached_tokens.begin(),
                       cached_tokens.end());
   });
-  kept_.push_front({{cached_tokens.begin(), cached_tokens.end()}, record.cached.fork()});
+  try {
+    kept_.push_front({{cached_tokens.begin(), cached_tokens.end()}, record.cached.fork()});
+  } catch (const std::bad_alloc&) {
+    return;  // the next prompt computes it again
+  }
   while (kept_.size() > at_most) drop_oldest_kept();
 }
 
@@ -75,22 +80,32 @@ bool EngineState::drop_oldest_kept() {
   return true;
 }
 
+LocalSequence::LocalSequence(std::shared_ptr<EngineState> engine, std::vector<TokenId> tokens,
+                             std::uint64_t birth)
+    : engine_(std::move(engine)) {
+  record_.tokens = std::move(tokens);
+  record_.birth = birth;
+  const std::lock_guard lock(engine_->mutex);
+  engine_->add(record_);
+}
+
 LocalSequence::~LocalSequence() {
   const std::lock_guard lock(engine_->mutex);
-  engine_->remove(*record_);
+  engine_->remove(record_);
 }
 
 std::unique_ptr<SequenceState> LocalSequence::fork() const {
-  const std::lock_guard lock(engine_->mutex);
-  if (record_->busy) bad_input("a sequence cannot be forked while a call is extending it");
-  auto copy = engine_->add(record_->tokens, record_->birth);
-  copy->cached = record_->cached.fork();
-  return std::make_unique<LocalSequence>(engine_, std::move(copy));
+  auto copy = std::make_unique<LocalSequence>(engine_, std::vector<TokenId>{}, record_.birth);
+  const std::lock_guard lock(engine_->mutex);  // released before a copy that is given up locks
+  if (record_.busy) bad_input("a sequence cannot be forked while a call is extending it");
+  copy->record_.tokens = record_.tokens;
+  copy->record_.cached = record_.cached.fork();
+  return copy;
 }
 
 std::int64_t LocalSequence::length() const {
   const std::lock_guard lock(engine_->mutex);
-  return record_->length();
+  return record_.length();
 }
 
 }  // namespace counterbeam

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <set>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "cache/cache.h"
@@ -43,7 +44,9 @@ struct EngineState {
         model(std::move(the_model)),
         cache(*ops, cache_shape(model->config()), size) {}
 
-  std::unique_ptr<SequenceRecord> add(std::vector<TokenId> tokens, std::uint64_t birth);
+  std::uint64_t tick();  // takes the lock; all other functions REQUIRE it
+
+  void add(SequenceRecord& record);
   void remove(SequenceRecord& record);
 
   // Replaces the record's cache with the longest usable prefix of its first `limit` tokens that
@@ -52,8 +55,8 @@ struct EngineState {
   // where a snapshot of it was kept.
   int adopt_prefix(SequenceRecord& record, int limit);
 
-  // Keeps the cache of a prompt, and drops the oldest beyond `at_most`. REQUIRES it to be fully
-  // cached.
+  // Keeps the cache of a prompt if there is memory for it, and drops the oldest beyond `at_most`.
+  // Does not throw. REQUIRES it to be fully cached.
   void keep(const SequenceRecord& record, std::size_t at_most);
   bool drop_oldest_kept();  // false: there is none
 
@@ -63,6 +66,7 @@ struct EngineState {
   std::condition_variable changed;  // wakes the scheduler: a call arrived or memory was freed
   Cache cache;
   std::set<SequenceRecord*> records;
+  std::string non_finite_weight;  // StoredWeights::non_finite(); set before the first call
   std::uint64_t clock = 0;
 
  private:
@@ -73,22 +77,23 @@ struct EngineState {
   std::list<Kept> kept_;
 };
 
-// A client's handle to a record. It keeps the state alive, so it may outlive the engine.
+// A client's handle to a record. It keeps the state alive, so it may outlive the engine. It locks
+// the state when it is made and destroyed.
 class LocalSequence : public SequenceState {
  public:
-  LocalSequence(std::shared_ptr<EngineState> engine, std::unique_ptr<SequenceRecord> record)
-      : engine_(std::move(engine)), record_(std::move(record)) {}
+  LocalSequence(std::shared_ptr<EngineState> engine, std::vector<TokenId> tokens,
+                std::uint64_t birth);
   ~LocalSequence() override;
 
   std::unique_ptr<SequenceState> fork() const override;
   std::int64_t length() const override;
 
-  SequenceRecord& record() const { return *record_; }
+  SequenceRecord& record() { return record_; }
   const EngineState& engine() const { return *engine_; }
 
  private:
   std::shared_ptr<EngineState> engine_;
-  std::unique_ptr<SequenceRecord> record_;
+  SequenceRecord record_;
 };
 
 }  // namespace counterbeam

@@ -54,6 +54,7 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const ModelSource& source,
   engine->set_choice(choice);
   engine->info_.eos = eos;
   engine->unexpected_ = weights->unexpected();
+  engine->state_->non_finite_weight = weights->non_finite();
   engine->loading_ = {bytes_read, elapsed.count()};
   return engine;
 }
@@ -87,6 +88,7 @@ LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
   info_.vocab_size = model->config().vocab;
   info_.max_length =
       std::min<std::int64_t>(model->config().max_positions, longest_sequence(size, shape));
+  info_.model_length = model->config().max_positions;
   state_ = std::make_shared<EngineState>(std::move(ops), std::move(model), size);
   Scheduler::Options scheduling;
   const BackendCosts& costs = state_->ops->costs();
@@ -122,18 +124,15 @@ Opened LocalEngine::open(std::span<const std::vector<TokenId>> prompts,
   EngineCall call;
   call.cancellation = cancellation;
   std::int64_t prompt_tokens = 0;
-  {
-    const std::lock_guard lock(state_->mutex);
-    const std::uint64_t birth = ++state_->clock;
-    for (const std::vector<TokenId>& prompt : prompts) {
-      auto record = state_->add(prompt, birth);
-      prompt_tokens += record->length() - 1;
-      EngineRequest request;
-      request.kind = RequestKind::Prompt;
-      request.records = {record.get()};
-      call.requests.push_back(std::move(request));
-      opened.sequences.emplace_back(std::make_unique<LocalSequence>(state_, std::move(record)));
-    }
+  const std::uint64_t birth = state_->tick();
+  for (const std::vector<TokenId>& prompt : prompts) {
+    auto sequence = std::make_unique<LocalSequence>(state_, prompt, birth);
+    prompt_tokens += sequence->length() - 1;
+    EngineRequest request;
+    request.kind = RequestKind::Prompt;
+    request.records = {&sequence->record()};
+    call.requests.push_back(std::move(request));
+    opened.sequences.emplace_back(std::move(sequence));
   }
   scheduler_->run(call);
   opened.computed_tokens = std::min(prompt_tokens, call.computed_tokens);
@@ -182,6 +181,15 @@ std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> reques
     call.requests.push_back(std::move(request));
   }
   scheduler_->run(call);
+  const bool cache_is_shorter = info_.max_length < info_.model_length;
+  for (const EngineRequest& request : call.requests) {
+    if (cache_is_shorter && request.extension.full) {
+      failed(
+          "an answer does not fit: with its prompt it has reached {} tokens, all that the cache "
+          "holds; give it more memory (--cache-memory), or ask for shorter answers (--max-tokens)",
+          info_.max_length);
+    }
+  }
   std::vector<Extension> extensions;
   for (EngineRequest& request : call.requests) extensions.push_back(std::move(request.extension));
   return extensions;
@@ -224,16 +232,11 @@ void LocalEngine::logits(std::span<const TokenId> ids, const LogitsRow& row,
   EngineCall call;
   call.cancellation = cancellation;
   call.on_logits = row;
-  std::unique_ptr<LocalSequence> sequence;
-  {
-    const std::lock_guard lock(state_->mutex);
-    auto record = state_->add({ids.begin(), ids.end()}, ++state_->clock);
-    EngineRequest request;
-    request.kind = RequestKind::Logits;
-    request.records = {record.get()};
-    call.requests.push_back(std::move(request));
-    sequence = std::make_unique<LocalSequence>(state_, std::move(record));
-  }
+  LocalSequence sequence(state_, {ids.begin(), ids.end()}, state_->tick());
+  EngineRequest request;
+  request.kind = RequestKind::Logits;
+  request.records = {&sequence.record()};
+  call.requests.push_back(std::move(request));
   scheduler_->run(call);
 }
 

@@ -52,6 +52,7 @@ class LocalEngine : public Engine {
   const EngineInfo& info() const override { return info_; }
   Opened open(std::span<const std::vector<TokenId>> prompts,
               const Cancellation* cancellation = nullptr) override;
+  // Throws Failed if a sequence has to end because the cache, not the model, holds no more of it.
   std::vector<Extension> extend(std::span<const ExtendRequest> requests,
                                 const Cancellation* cancellation = nullptr) override;
   std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
@@ -69,6 +70,8 @@ class LocalEngine : public Engine {
   const ModelConfig& config() const { return state_->model->config(); }
   // Names of the tensors in the checkpoint that the model does not use.
   const std::vector<std::string>& unexpected_tensors() const { return unexpected_; }
+  // StoredWeights::non_finite().
+  const std::string& non_finite_weight() const { return state_->non_finite_weight; }
 
   Precision precision() const { return precision_; }  // in which the weights are held
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 
 namespace counterbeam {
 namespace {
@@ -13,11 +14,23 @@ constexpr std::chrono::milliseconds kPatienceAlone{20}, kPatienceAmongOthers{100
 
 constexpr int kLogitsRows = 16;  // full logits are made this many rows at a time
 
+// What `fail` throws, or what keeps it from throwing that: when memory is short, even an error may
+// not be made.
+template <typename Fail>
+std::exception_ptr error_of(const Fail& fail) {
+  try {
+    fail();
+  } catch (...) {
+    return std::current_exception();
+  }
+  CB_CHECK(false);
+}
+
 }  // namespace
 
 Scheduler::Scheduler(EngineState& state, const Options& options)
     : state_(state), options_(options), planner_(state, options.planner) {
-  thread_ = std::thread([this] { loop(); });
+  thread_ = start_thread([this] { loop(); });
 }
 
 Scheduler::~Scheduler() {
@@ -43,13 +56,14 @@ void Scheduler::run(EngineCall& call) {
 }
 
 void Scheduler::enqueue(EngineCall& call) {
+  std::list<EngineCall*> place{&call};  // allocated before anything is claimed
   claim_records(call);
   call.number = next_call_++;
   for (const EngineCall* other : calls_) {
     call.served_rows = other == calls_.front() ? other->served_rows
                                                : std::min(call.served_rows, other->served_rows);
   }
-  calls_.push_back(&call);
+  calls_.splice(calls_.end(), place);
   has_new_calls_ = true;
 }
 
@@ -58,24 +72,38 @@ void Scheduler::enqueue(EngineCall& call) {
 void Scheduler::begin_new_calls() {
   if (!has_new_calls_) return;
   has_new_calls_ = false;
+  // What fails here, for want of memory, is the call in question alone.
+  const auto for_each_call = [&](const auto& action) {
+    for (EngineCall* call : calls_) {
+      try {
+        if (!call->error) action(*call);
+      } catch (...) {
+        call->error = std::current_exception();
+      }
+    }
+  };
   std::size_t rows = 0;
-  for (EngineCall* call : calls_) {
-    for (std::size_t r = 0; r < call->requests.size(); ++r) {
-      EngineRequest& request = call->requests[r];
-      if (request.units.empty()) request.units.push_back(first_unit(*call, r));
+  for_each_call([&](EngineCall& call) {
+    for (std::size_t r = 0; r < call.requests.size(); ++r) {
+      EngineRequest& request = call.requests[r];
+      if (request.units.empty()) request.units.push_back(first_unit(call, r));
       for (const auto& unit : request.units) rows += unit->draws() ? unit->feeds.size() : 0;
     }
-  }
+  });
   if (rows <= options_.lockstep_rows) return;
-  for (EngineCall* call : calls_) {
-    for (EngineRequest& request : call->requests) {
+  for_each_call([&](EngineCall& call) {
+    for (EngineRequest& request : call.requests) {
       if (request.has_tokens_to_draw() && request.ask->mix.empty()) split_off_followers(request);
     }
-  }
+  });
 }
 
 void Scheduler::claim_records(EngineCall& call) {
+  std::size_t count = 0;
+  call.for_each_record([&](SequenceRecord&) { ++count; });
   std::vector<SequenceRecord*> claimed;
+  claimed.reserve(count);
+  call.lengths_before.reserve(count);
   call.for_each_record([&](SequenceRecord& record) {
     if (record.busy) {
       for (SequenceRecord* earlier : claimed) earlier->busy = false;
@@ -132,6 +160,7 @@ void Scheduler::split_off_followers(EngineRequest& request) {
   leader.feeds.resize(1);
 }
 
+// Only step() may throw here. What ends a call allocates nothing, so that every call ends.
 void Scheduler::loop() {
   std::unique_lock lock(state_.mutex);
   for (;;) {
@@ -233,10 +262,14 @@ void Scheduler::apply(const StepPlan& plan, std::span<const HeadResult> results)
     if (unit.call->error) continue;
     if (!results[i].finite) {
       ++counters.non_finite;
-      unit.call->error = std::make_exception_ptr(Failed(
-          fmt::format("the model's logits after token {} are not finite (NaN or infinity): its "
-                      "weights hold such values, or overflow at this precision; try --dtype f32",
-                      unit.feeds[plan.targets[i].feed].record->cached.length())));
+      unit.call->error = error_of([&] {
+        failed("the model's logits after token {} are not finite (NaN or infinity): {}",
+               unit.feeds[plan.targets[i].feed].record->cached.length(),
+               state_.non_finite_weight.empty()
+                   ? "they overflow at this precision; try --dtype f32"
+                   : fmt::format("so are weights ({}); download the checkpoint again",
+                                 state_.non_finite_weight));
+      });
       continue;
     }
     switch (plan.targets[i].kind) {
@@ -287,9 +320,9 @@ void Scheduler::apply_draw(WorkUnit& unit, const HeadResult& result) {
 
 void Scheduler::end_cancelled_calls() {
   for (EngineCall* call : calls_) {
-    if (stopping_) call->error = std::make_exception_ptr(Cancelled("the engine is shutting down"));
+    if (stopping_) call->error = error_of([] { throw Cancelled("the engine is shutting down"); });
     if (!call->error && call->cancellation != nullptr && call->cancellation->cancelled()) {
-      call->error = std::make_exception_ptr(Cancelled("cancelled"));
+      call->error = error_of([] { throw Cancelled("cancelled"); });
     }
   }
 }

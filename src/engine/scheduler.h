@@ -64,7 +64,7 @@ class Scheduler {
   std::optional<Clock::time_point> waiting_since_;  // the highest-ranked unit has found no memory
   bool made_progress_ = false;                      // the last plan had rows
   bool stopping_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace counterbeam

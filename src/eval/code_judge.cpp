@@ -5,13 +5,20 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cmath>
+#include <cstring>
+#include <limits>
+#include <thread>
 
+#include "base/available_memory.h"
 #include "base/error.h"
+#include "base/quote.h"
 #include "eval/code_judge_scripts.h"
+#include "eval/sandbox_clock.h"
 
 namespace counterbeam {
 namespace {
@@ -19,7 +26,16 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kLongestVerdict = 4096;
-constexpr int kExitGraceMs = 1000;  // grace between a closed channel and the end of its process
+constexpr std::string_view kStarted = "started\n";  // what the test says before its verdict
+constexpr double kStartSeconds = 60;                // until both interpreters must work
+constexpr double kMostWaiting = 20;  // times the limit, for a program that gets no processor
+constexpr int kExitGraceTicks = 20;  // between a closed channel and the end of its process
+// A sandbox that cannot be started often can be a little later, when others have ended.
+constexpr std::chrono::milliseconds kPauses[] = {std::chrono::milliseconds(100),
+                                                 std::chrono::milliseconds(500),
+                                                 std::chrono::milliseconds(2000)};
+// What one judgement uses: two of (bwrap, the namespace's first process, Python), and their pipes.
+constexpr int kProcessesEach = 6, kDescriptorsEach = 20;
 
 std::string framed(const std::string& text) {
   const auto size = static_cast<std::uint32_t>(text.size());
@@ -50,32 +66,56 @@ Trial start_trial(const Sandbox& sandbox, const CodeProblem& problem, const std:
 
 enum class Watched { Verdict, TimeUp, Flood };
 
-// Reads until the verdict is complete or a limit is reached.
-Watched watch(Trial& trial, const SandboxLimits& limits, Clock::time_point begin,
-              std::string& verdict) {
+// Reads until the verdict is complete or a limit is reached. Throws Failed if the interpreters do
+// not start. `verdict` gets what follows their start.
+Watched watch(Trial& trial, const SandboxLimits& limits, std::string& verdict) {
+  bool started = false;
+  std::string output;  // its beginning
   std::array<pollfd, 3> ready = {pollfd{trial.verdict.read.get(), POLLIN, 0},
                                  pollfd{trial.program.output(), POLLIN, 0},
                                  pollfd{trial.test.output(), POLLIN, 0}};
   std::uint64_t seen = 0;
   std::array<char, 1 << 14> buffer;
+  const std::vector<int> parents = {trial.program.first_process(), trial.test.first_process()};
+  ProgramClock clock(parents);
   for (;;) {
-    const double left =
-        limits.wall_seconds - std::chrono::duration<double>(Clock::now() - begin).count();
-    if (left <= 0) return Watched::TimeUp;
-    if (poll(ready.data(), ready.size(), static_cast<int>(left * 1000) + 1) <= 0) continue;
+    clock.tick();
+    if (!started && clock.present() > kStartSeconds)
+      failed("sandbox: the interpreters did not start within {} s", kStartSeconds);
+    if (started && clock.counted() > limits.wall_seconds) return Watched::TimeUp;
+    if (started && clock.present() > kMostWaiting * limits.wall_seconds)
+      failed(
+          "sandbox: the program got {:.1f} s of processor time in {:.0f} s; the machine is too "
+          "busy, run less at once",
+          clock.counted(), clock.present());
+    const int changed = poll(ready.data(), ready.size(), ProgramClock::kTick.count());
+    if (changed < 0 && errno != EINTR)
+      failed("sandbox: cannot wait for output: {}", std::strerror(errno));
+    if (changed <= 0) continue;
     for (pollfd& one : ready) {
       if (one.fd < 0 || one.revents == 0) continue;
       const ssize_t n = read(one.fd, buffer.data(), buffer.size());
       if (n < 0 && errno == EINTR) continue;
+      if (n < 0) failed("sandbox: output cannot be read: {}", std::strerror(errno));
       const bool is_verdict = &one == &ready[0];
-      if (n <= 0) {
-        if (is_verdict) return Watched::Verdict;
+      if (n == 0 && is_verdict) {
+        if (started) return Watched::Verdict;
+        failed("sandbox: an interpreter did not start; it said \"{}\"", printable(output, 300));
+      }
+      if (n == 0) {
         one.fd = -1;  // closed; keep waiting for the verdict or the timeout
       } else if (is_verdict) {
         verdict.append(buffer.data(), static_cast<std::size_t>(n));
+        if (!started && verdict.starts_with(kStarted)) {
+          verdict.erase(0, kStarted.size());
+          started = true;
+          clock = ProgramClock(parents);
+        }
         if (verdict.size() > kLongestVerdict) return Watched::Verdict;
-      } else if ((seen += static_cast<std::uint64_t>(n)) > limits.output_bytes) {
-        return Watched::Flood;
+      } else {
+        output.append(buffer.data(),
+                      std::min<std::size_t>(n, 300 - std::min<std::size_t>(output.size(), 300)));
+        if ((seen += static_cast<std::uint64_t>(n)) > limits.output_bytes) return Watched::Flood;
       }
     }
   }
@@ -84,7 +124,10 @@ Watched watch(Trial& trial, const SandboxLimits& limits, Clock::time_point begin
 // The verdict if the program's process ended, or closed its channel, before the test finished.
 CodeVerdict judge_gone(ConfinedProcess& program, const SandboxLimits& limits) {
   pollfd over{program.end_event(), POLLIN, 0};
-  if (poll(&over, 1, kExitGraceMs) == 0)
+  int ticks = 0;  // not one long wait, which a stopped machine would use up
+  while (poll(&over, 1, ProgramClock::kTick.count()) <= 0 && ++ticks < kExitGraceTicks) {
+  }
+  if (ticks == kExitGraceTicks)
     return {CodeState::Error, "the program closed its channel to the test", 0};
   const ProcessEnd end = program.wait();
   if (end.cpu_seconds >= std::ceil(limits.wall_seconds))
@@ -104,6 +147,29 @@ CodeVerdict read_verdict(const std::string& text, ConfinedProcess& program,
   for (CodeState known : {CodeState::Pass, CodeState::Fail, CodeState::Error, CodeState::Memory})
     if (state == to_string(known)) return {known, detail, 0};
   return {CodeState::Error, "the test ended without a verdict", 0};
+}
+
+CodeVerdict judge_once(const Sandbox& sandbox, const CodeProblem& problem,
+                       const std::string& program) {
+  const auto begin = Clock::now();
+  const SandboxLimits& limits = sandbox.limits();
+  Trial trial = start_trial(sandbox, problem, program);
+  std::string text;
+  CodeVerdict verdict;
+  switch (watch(trial, limits, text)) {
+    case Watched::Verdict:
+      verdict = read_verdict(text, trial.program, limits);
+      break;
+    case Watched::TimeUp:
+      verdict = {CodeState::Timeout, fmt::format("not done after {} s", limits.wall_seconds), 0};
+      break;
+    case Watched::Flood:
+      verdict = {CodeState::Killed,
+                 fmt::format("more than {} bytes of output", limits.output_bytes), 0};
+      break;
+  }
+  verdict.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+  return verdict;
 }
 
 }  // namespace
@@ -126,28 +192,36 @@ std::string_view to_string(CodeState state) {
   CB_CHECK(false);
 }
 
-CodeJudge::CodeJudge(SandboxLimits limits) : sandbox_(limits) {}
+int judgements_at_once(const SandboxLimits& limits) {
+  const auto within = [](int resource) {
+    rlimit limit{};
+    if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 ||
+        limit.rlim_cur == RLIM_INFINITY)
+      return std::numeric_limits<std::int64_t>::max();
+    return static_cast<std::int64_t>(limit.rlim_cur);
+  };
+  const auto memory_each = static_cast<std::int64_t>(2 * (limits.memory_bytes + limits.tmp_bytes));
+  const std::int64_t count =
+      std::min({available_memory() / 2 / memory_each, within(RLIMIT_NPROC) / 2 / kProcessesEach,
+                within(RLIMIT_NOFILE) / 2 / kDescriptorsEach});
+  return static_cast<int>(std::clamp<std::int64_t>(count, 1, 4096));
+}
+
+CodeJudge::CodeJudge(SandboxLimits limits)
+    : sandbox_(limits), slots_(std::make_unique<Slots>(judgements_at_once(limits))) {}
 
 CodeVerdict CodeJudge::judge(const CodeProblem& problem, const std::string& program) const {
-  const auto begin = Clock::now();
-  const SandboxLimits& limits = sandbox_.limits();
-  Trial trial = start_trial(sandbox_, problem, program);
-  std::string text;
-  CodeVerdict verdict;
-  switch (watch(trial, limits, begin, text)) {
-    case Watched::Verdict:
-      verdict = read_verdict(text, trial.program, limits);
-      break;
-    case Watched::TimeUp:
-      verdict = {CodeState::Timeout, fmt::format("not done after {} s", limits.wall_seconds), 0};
-      break;
-    case Watched::Flood:
-      verdict = {CodeState::Killed,
-                 fmt::format("more than {} bytes of output", limits.output_bytes), 0};
-      break;
+  slots_->acquire();
+  const auto give_back = [](Slots* slots) { slots->release(); };
+  const std::unique_ptr<Slots, decltype(give_back)> slot(slots_.get(), give_back);
+  for (const std::chrono::milliseconds pause : kPauses) {
+    try {
+      return judge_once(sandbox_, problem, program);
+    } catch (const Failed&) {
+      std::this_thread::sleep_for(pause);
+    }
   }
-  verdict.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return verdict;
+  return judge_once(sandbox_, problem, program);
 }
 
 }  // namespace counterbeam

@@ -4,6 +4,8 @@
 // frames or the verdict pipe, so that it can pass only by returning correct results.
 #pragma once
 
+#include <memory>
+#include <semaphore>
 #include <string>
 #include <string_view>
 
@@ -22,7 +24,7 @@ enum class CodeState {
   Pass,
   Fail,     // an assertion of the test failed
   Error,    // an exception, a syntax error, no such function, an early exit
-  Timeout,  // out of wall-clock or CPU time
+  Timeout,  // out of time (eval/sandbox_clock.h)
   Memory,   // out of memory
   Killed,   // by a signal, or for too much output
 };
@@ -41,12 +43,21 @@ class CodeJudge {
   explicit CodeJudge(SandboxLimits limits = {});
 
   // `program` is a complete module that defines problem.entry_point; it may use the imports and
-  // helpers of the prompt. Throws Error if the prompt or the test itself cannot be run.
-  // Thread-safe.
+  // helpers of the prompt. Throws BadInput if the prompt or the test itself cannot be run, and
+  // Failed if the sandbox cannot be started, after some attempts, or the machine is too busy: a
+  // fault of the machine is never a verdict. Thread-safe; as many judgements run at once as the
+  // machine has memory, descriptors and processes for, and the others wait.
   CodeVerdict judge(const CodeProblem& problem, const std::string& program) const;
 
  private:
+  using Slots = std::counting_semaphore<>;
+
   Sandbox sandbox_;
+  std::unique_ptr<Slots> slots_;
 };
+
+// How many judgements may run at once, so that all of them together, each at its limits, use at
+// most half of the available memory, and of the descriptors and processes that we may have.
+int judgements_at_once(const SandboxLimits& limits);
 
 }  // namespace counterbeam

@@ -10,8 +10,9 @@ namespace counterbeam {
 const std::string& program_script();
 
 // Runs the test: reads prompt, test, entry point and program from standard input, exchanges
-// requests (descriptor 4) and replies (3) with the program, and writes the verdict to 5: a state, a
-// newline, the detail.
+// requests (descriptor 4) and replies (3) with the program, and writes to 5: "started" and a
+// newline once both interpreters work and before the program is loaded, then the verdict: a state,
+// a newline, the detail.
 const std::string& test_script();
 
 }  // namespace counterbeam

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <set>
 
 #include "base/error.h"
@@ -141,6 +142,17 @@ std::vector<Sample> run_group(const LoadedModel& model, const JobGroup& group,
   return samples;
 }
 
+struct Fault {
+  ErrorKind kind;
+  std::string cause;
+};
+
+Fault fault_of(const std::exception& error) {
+  if (const auto* own = dynamic_cast<const Error*>(&error)) return {own->kind(), own->what()};
+  if (dynamic_cast<const std::bad_alloc*>(&error)) return {ErrorKind::Failed, "out of memory"};
+  return {ErrorKind::Failed, error.what()};
+}
+
 // A job that cannot be run, such as a problem longer than the model's context, is recorded with its
 // error and does not stop the others. The first problem of a task does: what keeps it from running
 // is rarely about that problem.
@@ -148,17 +160,18 @@ std::vector<Sample> run_or_record(const LoadedModel& model, const JobGroup& grou
                                   const CodeJudge* judge, const EvalOptions& options) {
   try {
     return run_group(model, group, judge, options);
-  } catch (const Error& error) {
-    if (error.kind() == ErrorKind::Cancelled) throw;
+  } catch (const std::exception& error) {
+    const Fault fault = fault_of(error);
+    if (fault.kind == ErrorKind::Cancelled) throw;
     const Job& job = group.front();
     if (group.size() == 1 && job.first && !options.allow_failures)
       failed(
           "{}, problem {}, {}: {}; the first problem of a task must not fail, unless "
           "--allow-failures is given",
-          job.task->name, job.problem->id, job.method->text, error.what());
+          job.task->name, job.problem->id, job.method->text, fault.cause);
     if (group.size() == 1) {
       Sample sample = blank_sample(job);
-      sample.error = error.what();
+      sample.error = fault.cause;
       return {sample};
     }
   }
@@ -176,8 +189,8 @@ void warm_up(const LoadedModel& model, const std::vector<Job>& jobs, const CodeJ
     if (!warm.insert(job.method).second) continue;
     try {
       run_group(model, {job}, judge, options);
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::Cancelled) throw;
+    } catch (const std::exception& error) {
+      if (fault_of(error).kind == ErrorKind::Cancelled) throw;
     }
   }
 }

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/output_file.h"
 #include "eval/problem_texts.h"
 #include "eval/provenance.h"
 
@@ -53,8 +54,7 @@ void claim_folder(const Json& run, const std::vector<TaskData>& tasks, const Eva
            : run;
   write_file(path, claim.dump(2) + "\n");
   write_problem_texts(options.out, tasks);
-  for (const auto& entry : fs::directory_iterator(options.out))  // left over from a killed run
-    if (entry.path().extension() == ".part") fs::remove(entry.path());
+  remove_partial_files(options.out);
 }
 
 }  // namespace counterbeam

@@ -15,6 +15,8 @@
 namespace counterbeam {
 namespace {
 
+constexpr std::uint64_t kMostSampleBytes = std::uint64_t{64} << 30;
+
 std::vector<int> integers(const JsonFields& fields, const char* key, const std::string& place) {
   std::vector<int> values;
   if (const Json* list = fields.array(key))
@@ -116,7 +118,7 @@ Sample parse_sample(const std::string& line, const std::string& place) {
 }
 
 std::vector<Sample> read_samples(const std::filesystem::path& path) {
-  const std::string content = read_file(path);
+  const std::string content = read_file(path, kMostSampleBytes);
   std::vector<Sample> samples;
   std::size_t start = 0;
   for (int number = 1;; ++number) {
@@ -129,7 +131,8 @@ std::vector<Sample> read_samples(const std::filesystem::path& path) {
 }
 
 SampleFile::SampleFile(const std::filesystem::path& path) : path_(path) {
-  const std::string content = std::filesystem::exists(path) ? read_file(path) : "";
+  const std::string content =
+      std::filesystem::exists(path) ? read_file(path, kMostSampleBytes) : "";
   size_ = static_cast<std::int64_t>(content.rfind('\n') + 1);  // 0 if there is no complete line
   file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0 || ::ftruncate(file_, size_) != 0)

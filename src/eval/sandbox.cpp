@@ -177,14 +177,20 @@ std::string look_for_reasons() {
     return fmt::format("programs cannot be confined: no python3 found; {}", kRemedy);
   SandboxLimits limits;
   limits.wall_seconds = 20;  // generous, for a cold page cache
-  const SandboxRun run = run_confined(limits, kProbe);
-  if (run.output == "confined\n") return {};
+  std::string problem;
+  try {
+    const SandboxRun run = run_confined(limits, kProbe);
+    if (run.output == "confined\n") return {};
+    problem = fmt::format("a trial run of {} in {} ended with status {} and said \"{}\"",
+                          interpreter().path, kBubblewrap, run.code, run.output.substr(0, 500));
+  } catch (const Failed& error) {
+    problem = error.what();
+  }
   return fmt::format(
-      "programs cannot be confined: a trial run of {} in {} ended with status {} and said \"{}\"; "
-      "bubblewrap needs unprivileged user namespaces (sysctl user.max_user_namespaces, "
-      "kernel.unprivileged_userns_clone, kernel.apparmor_restrict_unprivileged_userns); if it is "
-      "broken, {}",
-      interpreter().path, kBubblewrap, run.code, run.output.substr(0, 500), kRemedy);
+      "programs cannot be confined: {}; bubblewrap needs unprivileged user namespaces (sysctl "
+      "user.max_user_namespaces, kernel.unprivileged_userns_clone, "
+      "kernel.apparmor_restrict_unprivileged_userns); if it is broken, {}",
+      problem, kRemedy);
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/list_folder.h"
+
 namespace counterbeam {
 namespace {
 
@@ -45,10 +47,10 @@ fs::path first_interpreter() {
 std::vector<std::string> system_libraries() {
   std::vector<std::string> found;
   std::error_code absent;
-  for (const auto& entry : fs::directory_iterator("/usr/lib", absent))
-    if (entry.path().filename().string().find("-linux-gnu") != std::string::npos &&
-        fs::exists(entry.path() / "libc.so.6", absent))
-      found.push_back(entry.path());
+  for (const fs::path& path : list_folder("/usr/lib"))
+    if (path.filename().string().find("-linux-gnu") != std::string::npos &&
+        fs::exists(path / "libc.so.6", absent))
+      found.push_back(path);
   if (found.empty()) found.push_back("/usr/lib");
   if (fs::is_directory("/usr/lib64", absent)) found.push_back("/usr/lib64");
   return found;

@@ -14,10 +14,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 
 #include "base/error.h"
-#include "base/json.h"
+#include "base/quote.h"
+#include "eval/sandbox_clock.h"
 
 namespace counterbeam {
 namespace {
@@ -75,15 +77,39 @@ void lower_limit(int resource, rlim_t value) {
   _exit(127);
 }
 
-std::string read_to_end(int fd) {
-  std::string text;
-  char buffer[512];
-  for (;;) {
-    const ssize_t n = read(fd, buffer, sizeof buffer);
+// The pid that bubblewrap writes as {"child-pid": N} once the namespace's first process exists; -1
+// if it ended without doing so. Allocates nothing: if this failed, that process, which waits for
+// bubblewrap, could not be ended.
+int read_child_pid(int fd) {
+  char text[512];
+  std::size_t size = 0;
+  while (size + 1 < sizeof text) {
+    const ssize_t n = read(fd, text + size, sizeof text - 1 - size);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) return text;
-    text.append(buffer, static_cast<std::size_t>(n));
+    if (n <= 0) break;
+    size += static_cast<std::size_t>(n);
   }
+  text[size] = '\0';
+  int pid = -1;
+  const char* found = std::strstr(text, "\"child-pid\"");
+  return found != nullptr && std::sscanf(found, "\"child-pid\" : %d", &pid) == 1 ? pid : -1;
+}
+
+bool reap(int pid, int* status, rusage* usage) {
+  for (;;) {
+    if (wait4(pid, status, 0, usage) == pid) return true;
+    if (errno != EINTR) return false;
+  }
+}
+
+// What has been written into a pipe so far, on one line.
+std::string said(int fd) {
+  char buffer[512];
+  pollfd ready{fd, POLLIN, 0};
+  const ssize_t n = poll(&ready, 1, 0) > 0 ? read(fd, buffer, sizeof buffer) : 0;
+  std::string text(buffer, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return printable(text, 300);
 }
 
 }  // namespace
@@ -146,28 +172,41 @@ ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor outpu
   process.monitor_event_ = Descriptor(pidfd_open(pid));
   info.write.close();
   // bwrap reports the namespace's first process as soon as it exists, or exits without output.
-  const std::string text = read_to_end(info.read.get());
-  if (const Json named = Json::parse(text, nullptr, false); named.is_object())
-    process.first_ = Descriptor(pidfd_open(named.value("child-pid", -1)));
+  process.first_pid_ = read_child_pid(info.read.get());
+  if (process.first_pid_ > 0) process.first_ = Descriptor(pidfd_open(process.first_pid_));
+  const int reason = errno;
+  if (process.first_pid_ < 0) {
+    process.kill();
+    const ProcessEnd end = process.wait();
+    failed(
+        "sandbox: bubblewrap could not start a process (status {}, it said \"{}\"); the limit on "
+        "processes or memory may be reached (ulimit -u, ulimit -v)",
+        end.code, said(process.output_.get()));
+  }
+  if (process.monitor_event_.get() < 0 || process.first_.get() < 0)
+    failed("sandbox: cannot watch a process: {}", std::strerror(reason));
   return process;
 }
 
 ConfinedProcess::ConfinedProcess(ConfinedProcess&& other) noexcept
     : monitor_(std::exchange(other.monitor_, -1)),
       monitor_event_(std::move(other.monitor_event_)),
+      first_pid_(other.first_pid_),
       first_(std::move(other.first_)),
       output_(std::move(other.output_)) {}
 
 ConfinedProcess::~ConfinedProcess() {
   if (monitor_ < 0) return;
   kill();
-  wait();
+  reap(monitor_, nullptr, nullptr);
 }
 
 void ConfinedProcess::kill() {
   // Killing the first process of a pid namespace kills all of it.
   if (first_.get() >= 0)
     syscall(SYS_pidfd_send_signal, first_.get(), SIGKILL, nullptr, 0);
+  else if (const int first = first_pid_ > 0 ? first_pid_ : first_child(monitor_); first > 0)
+    ::kill(first, SIGKILL);  // there was no descriptor for it, or bubblewrap did not name it
   else if (monitor_ >= 0)
     ::kill(monitor_, SIGKILL);
 }
@@ -176,9 +215,8 @@ ProcessEnd ConfinedProcess::wait() {
   CB_CHECK(monitor_ >= 0);
   int status = 0;
   rusage usage{};
-  while (wait4(monitor_, &status, 0, &usage) < 0)
-    if (errno != EINTR) failed("sandbox: cannot wait for a process: {}", std::strerror(errno));
-  monitor_ = -1;
+  if (!reap(std::exchange(monitor_, -1), &status, &usage))
+    failed("sandbox: cannot wait for a process: {}", std::strerror(errno));
   ProcessEnd end;
   end.cpu_seconds = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                     1e-6 * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);

@@ -50,7 +50,8 @@ struct ProcessSpec {
 
 class ConfinedProcess {
  public:
-  // Returns once the namespace exists. Throws Error if bubblewrap cannot be run.
+  // Returns once the namespace exists. Throws Failed if bubblewrap cannot be run or cannot make it,
+  // as where the limit on processes is reached.
   static ConfinedProcess start(const ProcessSpec& spec, Descriptor output);
 
   ConfinedProcess(ConfinedProcess&& other) noexcept;
@@ -58,6 +59,7 @@ class ConfinedProcess {
   ~ConfinedProcess();
 
   int output() const { return output_.get(); }            // standard output and error, to read
+  int first_process() const { return first_pid_; }        // of the namespace; its child is ours
   int end_event() const { return monitor_event_.get(); }  // readable once all processes have ended
 
   void kill();        // kills everything in the namespace
@@ -68,7 +70,8 @@ class ConfinedProcess {
 
   int monitor_ = -1;          // bwrap's pid; it ends after the last process of the namespace
   Descriptor monitor_event_;  // pidfd of bwrap
-  Descriptor first_;          // pidfd of the namespace's first process
+  int first_pid_ = -1;        // the namespace's first process
+  Descriptor first_;          // its pidfd
   Descriptor output_;
 };
 

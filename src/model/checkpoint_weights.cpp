@@ -1,8 +1,11 @@
 #include "model/checkpoint_weights.h"
 
 #include <array>
+#include <charconv>
 
 #include "base/error.h"
+#include "base/quote.h"
+#include "tensor/non_finite.h"
 
 namespace counterbeam {
 namespace {
@@ -27,7 +30,26 @@ CheckpointWeights::CheckpointWeights(Checkpoint checkpoint, const ModelConfig& c
     : checkpoint_(std::move(checkpoint)),
       tied_(config.tied),
       prefix_(body_prefix(checkpoint_)),
-      progress_(std::move(progress)) {}
+      progress_(std::move(progress)) {
+  refuse_unknown_layers(config.layer_count());
+}
+
+// A model that lost layers on the way still answers, only worse.
+void CheckpointWeights::refuse_unknown_layers(int layers) const {
+  const std::string start = prefix_ + "layers.";
+  for (const CheckpointTensor& tensor : checkpoint_.tensors()) {
+    if (!tensor.name.starts_with(start)) continue;
+    int layer = -1;
+    const char* first = tensor.name.data() + start.size();
+    std::from_chars(first, tensor.name.data() + tensor.name.size(), layer);
+    if (layer >= layers)
+      bad_input(
+          "{}: has tensor {} of layer {}, but config.json has {} layers (num_hidden_layers), from "
+          "0; "
+          "they belong to different models: download both again",
+          checkpoint_.folder().string(), in_quotes(tensor.name), layer, layers);
+  }
+}
 
 // The output layer stands beside the body, not in it; multimodal checkpoints have a prefix for it.
 std::string CheckpointWeights::full_name(const std::string& name) const {
@@ -63,7 +85,13 @@ void CheckpointWeights::will_read(std::span<const Rows> parts) {
 
 void CheckpointWeights::done() {
   for (const std::string& name : pending_) {
-    bytes_done_ += static_cast<std::int64_t>(checkpoint_.at(name).bytes());
+    const TensorView& view = checkpoint_.at(name);
+    checkpoint_.check(name);
+    bytes_done_ += static_cast<std::int64_t>(view.bytes());
+    if (non_finite_.empty())
+      if (const auto at = first_non_finite(view))
+        non_finite_ = fmt::format("tensor {}, element {} of {}, is {}", name, *at,
+                                  view.shape.elements(), value_at(view, *at));
     checkpoint_.done_with(name);
   }
   pending_.clear();

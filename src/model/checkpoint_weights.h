@@ -14,7 +14,8 @@ namespace counterbeam {
 
 class CheckpointWeights : public StoredWeights {
  public:
-  // Throws an Error if the checkpoint has no embedding table under a prefix that is known.
+  // Throws an Error if the checkpoint has no embedding table under a prefix that is known, or has
+  // tensors of a layer that the config does not have.
   CheckpointWeights(Checkpoint checkpoint, const ModelConfig& config, LoadProgress progress = {});
 
   TensorView get(const std::string& name, const Shape& shape) override;
@@ -22,8 +23,10 @@ class CheckpointWeights : public StoredWeights {
   Extent extent() const override;
   DType dtype() const override;
   std::vector<std::string> unexpected() const override;
+  std::string non_finite() const override { return non_finite_; }
 
  private:
+  void refuse_unknown_layers(int layers) const;
   void will_read(std::span<const Rows> parts) override;
   std::string full_name(const std::string& name) const;
   bool is_known_extra(std::string_view name) const;
@@ -35,6 +38,7 @@ class CheckpointWeights : public StoredWeights {
   std::set<std::string> used_;
   std::vector<std::string> pending_;  // given out since the last done()
   std::int64_t bytes_done_ = 0;
+  std::string non_finite_;
 };
 
 }  // namespace counterbeam

@@ -181,11 +181,7 @@ void sort_unique(std::vector<TokenId>& ids) {
 }
 
 Json read_small_json(const std::filesystem::path& path) {
-  const std::string text = read_file(path);
-  if (text.size() > kMaxConfigBytes)
-    bad_input("{}: is {} bytes long, more than the {} a config may have", path.string(),
-              text.size(), kMaxConfigBytes);
-  Json json = parse_json(text, path.string());
+  Json json = parse_json(read_file(path, kMaxConfigBytes), path.string());
   if (!json.is_object()) bad_input("{}: is not a JSON object", path.string());
   return json;
 }

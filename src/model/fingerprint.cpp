@@ -46,6 +46,7 @@ std::string hash_weights(const std::filesystem::path& folder) {
     hash.add_field(tensor.name);
     hash.add_field(fmt::format("{} {}", name_of(view.dtype), view.shape.to_string()));
     add_samples(hash, {view.data, view.bytes()});
+    checkpoint.check(tensor.name);
   }
   return shortened(hash);
 }

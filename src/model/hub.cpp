@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/list_folder.h"
 #include "base/quote.h"
 #include "tensor/checkpoint.h"
 
@@ -51,9 +52,8 @@ fs::path program_folder() {
 std::vector<fs::path> subfolders(const fs::path& folder) {
   std::vector<fs::path> found;
   std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder, error))
-    if (entry.is_directory(error)) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
+  for (const fs::path& path : list_folder(folder))
+    if (fs::is_directory(path, error)) found.push_back(path);
   return found;
 }
 

@@ -57,6 +57,12 @@ ModelParts read_parts(const ModelSource& source) {
     if (const auto& eos = parts.tokenizer->named().eos) tokenizer_eos = parts.tokenizer->find(*eos);
   }
   parts.eos = source.eos(parts.config, tokenizer_eos);
+  for (const TokenId id : parts.eos)
+    if (id >= parts.config.vocab)
+      bad_input(
+          "{}: the end token {} (eos_token_id) is not in the vocabulary of {} (vocab_size), so no "
+          "answer would end; correct config.json, generation_config.json or the tokenizer",
+          source.location(), id, parts.config.vocab);
   try {
     parts.chat_template = source.chat_template();
   } catch (const Error& error) {

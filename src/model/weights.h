@@ -54,6 +54,9 @@ class StoredWeights : public WeightSource {
   virtual DType dtype() const = 0;  // of the embedding table
   // Names of tensors that the model has not asked for and that are not known to be useless.
   virtual std::vector<std::string> unexpected() const = 0;
+  // The first value that is NaN or infinite among those released by done(), as "tensor NAME,
+  // element 7 of 4096, is nan"; empty if there is none.
+  virtual std::string non_finite() const { return ""; }
 };
 
 // Random weights at the scale of an untrained model, for benchmarks. The back end generates the

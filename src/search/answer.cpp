@@ -40,8 +40,12 @@ Task task_of(const LoadedModel& model, const Prompts& prompts, const Stops& stop
 void check_fits(const LoadedModel& model, const Question& question, const Prompts& prompts) {
   const std::size_t longest =
       std::max({prompts.base.size(), prompts.positive.size(), prompts.negative.size()});
-  const std::int64_t most = model.engine().info().max_length;
+  const EngineInfo& engine = model.engine().info();
+  const std::int64_t most = engine.max_length;
   if (static_cast<std::int64_t>(longest) < most) return;
+  if (static_cast<std::int64_t>(longest) < engine.model_length)
+    failed("the prompt has {} tokens, and the cache holds {}: give it more memory (--cache-memory)",
+           longest, most);
   struct Part {
     const char* name;
     std::size_t tokens;
@@ -61,6 +65,22 @@ void check_fits(const LoadedModel& model, const Question& question, const Prompt
       longest, largest.tokens, largest.name, most, largest.name);
 }
 
+// An answer that ended because the cache was full says nothing about the model.
+void check_not_cut_off(const EngineInfo& engine, const Prompts& prompts, const Settings& settings,
+                       const SearchResult& result) {
+  const auto longest = static_cast<std::int64_t>(
+      std::max({prompts.base.size(), prompts.positive.size(), prompts.negative.size()}));
+  const std::int64_t room = engine.max_length - longest;
+  if (result.interrupted || engine.model_length <= engine.max_length || settings.max_tokens <= room)
+    return;
+  for (const Candidate& candidate : result.pool)
+    if (!candidate.ended && static_cast<std::int64_t>(candidate.tokens.size()) >= room)
+      failed(
+          "an answer was cut off after {} tokens, because the cache holds {} of them with the "
+          "prompt: give it more memory (--cache-memory), or ask for shorter answers (--max-tokens)",
+          candidate.tokens.size(), engine.max_length);
+}
+
 AnsweredQuestion answered(const Stops& stops, SearchResult result) {
   std::string text = stops.text(result.answer().tokens);
   return {std::move(text), std::move(result)};
@@ -76,7 +96,10 @@ std::vector<SearchResult> rank_shared_samples(const LoadedModel& model, const Qu
   std::vector<Ranking> rankings;
   for (const Settings& one : settings)
     rankings.push_back({model.prompts(question, one), one.steer, aggregate_of(one)});
-  return rerank(task_of(model, base, stops, options), plain, rankings);
+  std::vector<SearchResult> results = rerank(task_of(model, base, stops, options), plain, rankings);
+  for (const SearchResult& result : results)
+    check_not_cut_off(model.engine().info(), base, plain, result);
+  return results;
 }
 
 }  // namespace
@@ -103,8 +126,10 @@ AnsweredQuestion answer_question(const LoadedModel& model, const Question& quest
   const Prompts prompts = model.prompts(question, settings);
   check_fits(model, question, prompts);
   const Stops stops = stops_of(model, question);
-  return answered(stops, run_search(task_of(model, prompts, stops, options), settings,
-                                    hooks_of(stops, options)));
+  SearchResult result =
+      run_search(task_of(model, prompts, stops, options), settings, hooks_of(stops, options));
+  check_not_cut_off(model.engine().info(), prompts, settings, result);
+  return answered(stops, std::move(result));
 }
 
 std::vector<AnsweredQuestion> answer_question(const LoadedModel& model, const Question& question,

@@ -26,7 +26,14 @@ LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& option
   local.vocab_limit = parts.tokenizer->id_limit();  // ids without a text are never drawn
   local.eos = end_tokens(parts, stop_at_named(options.stop_at));
   auto engine = LocalEngine::load(*source, local);
-  return {std::move(source), std::move(parts), std::move(engine)};
+  std::vector<std::string> warnings = parts.tokenizer->warnings();
+  if (const std::string& weight = engine->non_finite_weight(); !weight.empty())
+    warnings.push_back(
+        fmt::format("{}: {}; answers that need it will fail; download the checkpoint again",
+                    source->location(), weight));
+  LoadedModel model(std::move(source), std::move(parts), std::move(engine));
+  model.warnings_ = std::move(warnings);
+  return model;
 }
 
 const ModelFingerprint& LoadedModel::fingerprint() const {

@@ -32,6 +32,9 @@ class LoadedModel {
   // with LoadOptions::stop_at "eos".
   const TurnEnd& turn_end() const { return parts_.turn_end; }
 
+  // What may be wrong with the model, one line each; it was loaded all the same.
+  const std::vector<std::string>& warnings() const { return warnings_; }
+
   bool has_chat_template() const { return parts_.chat_template.has_value(); }
   const ChatTemplate* chat_template() const {  // null: there is none
     return parts_.chat_template ? &*parts_.chat_template : nullptr;
@@ -58,6 +61,7 @@ class LoadedModel {
   std::string name_;
   bool ships_;
   ModelParts parts_;  // always with a tokenizer
+  std::vector<std::string> warnings_;
   std::unique_ptr<Engine> engine_;
 };
 

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/list_folder.h"
 #include "base/quote.h"
 #include "tensor/shard_index.h"
 
@@ -24,10 +25,9 @@ bool starts_with_any(const std::string& name, std::initializer_list<std::string_
 }  // namespace
 
 std::string weights_remedy(const fs::path& folder) {
-  std::error_code error;
   std::string remedy = "download the checkpoint's safetensors files";
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    const std::string name = entry.path().filename().string();
+  for (const fs::path& path : list_folder(folder)) {
+    const std::string name = path.filename().string();
     const std::string shown = printable(name);
     if (name.ends_with(".bin") && starts_with_any(name, {"pytorch_model", "model"}))
       return fmt::format(
@@ -64,6 +64,7 @@ Checkpoint Checkpoint::open(const fs::path& folder) {
 void Checkpoint::add(const fs::path& file) {
   MappedFile mapped(file);
   SafetensorsContent content = read_safetensors(mapped.bytes(), file.string());
+  mapped.check(file);
   for (NamedTensor& tensor : content.tensors)
     tensors_.push_back({std::move(tensor.name), tensor.view, files_.size()});
   files_.push_back(file);
@@ -127,6 +128,11 @@ void Checkpoint::advise(std::string_view name, Advice advice) const {
   const MappedFile& file = mapped_[tensor->file];
   const auto first = static_cast<std::size_t>(tensor->view.data - file.bytes().data());
   (file.*advice)(first, tensor->view.bytes());
+}
+
+void Checkpoint::check(std::string_view name) const {
+  if (const CheckpointTensor* tensor = find_named(tensors(), name))
+    mapped_[tensor->file].check(files_[tensor->file]);
 }
 
 void Checkpoint::will_need(std::string_view name) const {

@@ -32,6 +32,9 @@ class Checkpoint {
   const TensorView* find(std::string_view name) const;  // null if absent
   const TensorView& at(std::string_view name) const;    // throws an Error if absent
 
+  // Throws an Error that names the file if bytes of the tensor, which was read, had disappeared.
+  void check(std::string_view name) const;
+
   // Hints to the page cache: the tensor will be read soon, or its pages may be evicted. A name that
   // is absent is ignored.
   void will_need(std::string_view name) const;

@@ -9,6 +9,8 @@
 namespace counterbeam {
 namespace {
 
+constexpr std::uint64_t kMostTemplateBytes = 16 << 20;
+
 // A token is a string or an object with "content"; null and absent tokens are skipped.
 SpecialTokens read_tokens(const Json& config, const std::string& file) {
   SpecialTokens tokens;
@@ -58,7 +60,8 @@ ChatTemplate ChatTemplate::load(const std::filesystem::path& folder) {
     if (!config.is_object()) bad_input("{}: not a JSON object", config_path.string());
     tokens = read_tokens(config, config_path.string());
   }
-  if (std::filesystem::exists(own)) return parse(read_file(own), own.string(), std::move(tokens));
+  if (std::filesystem::exists(own))
+    return parse(read_file(own, kMostTemplateBytes), own.string(), std::move(tokens));
   const auto given = config.is_object() ? config.find("chat_template") : config.end();
   if (given == config.end() || given->is_null())
     bad_input(

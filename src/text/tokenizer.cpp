@@ -205,6 +205,10 @@ const NamedTokens& Tokenizer::named() const {
   return parts_->named;
 }
 
+const std::vector<std::string>& Tokenizer::warnings() const {
+  return parts_->warnings;
+}
+
 const std::vector<AddedToken>& Tokenizer::added_tokens() const {
   return parts_->added.all();
 }

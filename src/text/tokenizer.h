@@ -79,6 +79,9 @@ class Tokenizer {
 
   const NamedTokens& named() const;
   const std::vector<AddedToken>& added_tokens() const;
+  // What is suspicious about the file, one line each: the first added token whose id differs from
+  // the one in the file.
+  const std::vector<std::string>& warnings() const;
 
   struct Parts;  // defined in tokenizer_parts.h
   explicit Tokenizer(std::unique_ptr<Parts> parts);

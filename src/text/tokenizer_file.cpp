@@ -2,6 +2,7 @@
 // JsonCursor directly into their tables; the rest is parsed as Json.
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "base/file.h"
 #include "base/json_cursor.h"
@@ -208,6 +209,14 @@ class FileReader {
       if (token.content.empty() || parts.added.by_content(token.content)) continue;
       const auto known = parts.bpe.vocabulary().find(token.content);
       token.id = known ? *known : next_id++;
+      const auto given = element.at("id").whole_number();
+      if (std::cmp_not_equal(given, token.id) && parts.warnings.empty())
+        parts.warnings.push_back(fmt::format(
+            "{}: added token {} gets id {}, although the file says {}: ids follow the vocabulary, "
+            "as "
+            "in Hugging Face's tokenizers; a token before it is missing, or the files belong to "
+            "different models",
+            file_, in_quotes(token.content), token.id, given));
       StagedText pattern{token.content, 0};
       if (token.normalized) parts.normalizer.apply(pattern, scratch);
       const std::string content = token.content;

@@ -48,6 +48,7 @@ struct Tokenizer::Parts {
   };
   std::vector<TemplateItem> post_template{{.text = true, .ids = {}}};
   NamedTokens named;
+  std::vector<std::string> warnings;
   TokenId id_limit = 0;
   std::size_t size = 0;
   mutable ScratchPool pool;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <thread>
 
@@ -30,6 +31,35 @@ TEST(OutputFile, ReplacesTheTargetOnlyWhenFinished) {
   finished.finish();
   EXPECT_EQ(read_file(path), "new");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1) << "nothing else is left";
+}
+
+TEST(OutputFile, HasNoNameUntilItIsFinished) {
+  const TemporaryFolder folder;
+  OutputFile file(folder.path() / "file");
+  file.write("new", 3);
+  if (!fs::is_empty(folder.path())) GTEST_SKIP() << "this file system has no files without a name";
+  file.finish();
+  EXPECT_EQ(read_file(folder.path() / "file"), "new");
+}
+
+TEST(OutputFile, FoldersAndMissingFoldersAreErrorsThatLeaveNothing) {
+  const TemporaryFolder folder;
+  fs::create_directory(folder.path() / "target");
+  EXPECT_THROW(write_file(folder.path() / "target", "x"), Failed);
+  EXPECT_THROW(write_file(folder.path() / "absent" / "file", "x"), Failed);
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 1);
+}
+
+TEST(OutputFile, OnlyLeftoversOfDeadProcessesOfOursAreRemoved) {
+  const TemporaryFolder folder;
+  const std::string dead = ".counterbeam-2147483000-1.part";  // above any pid
+  const std::string alive = fmt::format(".counterbeam-{}-1.part", ::getppid());
+  for (const std::string& name : {dead, alive, std::string("notes.part"),
+                                  std::string(".counterbeam-x-1.part"), dead + ".txt"})
+    folder.write(name, "mine");
+  remove_partial_files(folder.path());
+  EXPECT_FALSE(fs::exists(folder.path() / dead));
+  EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 4);
 }
 
 TEST(OutputFile, DevicesAndPipesAreWrittenToAndNeverReplaced) {

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <ctime>
+#include <new>
 #include <numeric>
 #include <vector>
 
@@ -43,6 +45,36 @@ TEST(ThreadPool, SplitCoversEveryItemOnce) {
       std::vector<int> taken(static_cast<std::size_t>(count), 0);
       pool.each(count, [&](int item, int) { ++taken[item]; });
       EXPECT_EQ(taken, std::vector<int>(static_cast<std::size_t>(count), 1));
+    }
+  }
+}
+
+TEST(ThreadPool, AnExceptionOfAnyThreadReachesTheCallerOnceAllHaveLeft) {
+  for (const int threads : {1, 2, 5}) {
+    ThreadPool pool(threads);
+    for (int round = 0; round < 200; ++round) {
+      std::atomic<int> inside{0};
+      // Every item throws, then one alone, wherever it runs.
+      const auto work = [&](int item) {
+        ++inside;
+        if (round % 2 == 0 || item == round % 16) {
+          --inside;
+          throw std::bad_alloc();
+        }
+        --inside;
+      };
+      EXPECT_THROW(pool.each(16, [&](int item, int) { work(item); }), std::bad_alloc);
+      EXPECT_EQ(inside, 0);
+      EXPECT_THROW(pool.split(16, 1,
+                              [&](int begin, int end) {
+                                for (int i = begin; i < end; ++i) work(i);
+                              }),
+                   std::bad_alloc);
+      EXPECT_EQ(inside, 0);
+      // The pool still works.
+      std::atomic<int> done{0};
+      pool.each(16, [&](int, int) { ++done; });
+      EXPECT_EQ(done, 16);
     }
   }
 }

@@ -120,6 +120,45 @@ TEST(Eval, FiftyKillsAtRandomTimesLoseOrDuplicateNoSample) {
   EXPECT_GT(within, 0) << "no kill interrupted a run: all came too early or too late";
 }
 
+TEST(Eval, AnAnswerThatDoesNotFitIntoTheCacheIsAFaultAndNotWrong) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "run";
+  folder.write("run/notes.part", "of the user");
+  const std::string run =
+      "eval --device cpu --task tiny-math --limit 3 --methods sample:max-tokens=200 "
+      "--deterministic -q --out '" +
+      out.string() + "' ";
+  const CommandResult small = run_counterbeam(run + "--cache-memory 500K --allow-failures");
+  EXPECT_EQ(small.code, 0) << small.err;
+  int faults = 0;
+  for (const Sample& sample : read_samples(out / "samples.jsonl")) {
+    faults += !sample.error.empty();
+    EXPECT_FALSE(sample.truncated) << "cut off, and graded all the same";
+  }
+  EXPECT_GT(faults, 0);
+  EXPECT_TRUE(fs::exists(out / "notes.part"));
+}
+
+TEST(Eval, TracesHaveShortNamesOfTheirOwnWhateverTheMethod) {
+  const TemporaryFolder folder;
+  const fs::path out = folder.path() / "run";
+  const std::string text(300, 'x');
+  folder.write("methods",
+               "cbs:beams=2:prune=1:max-tokens=2:positive=\"" + text + " a/b\":negative=n\n" +
+                   "cbs:beams=2:prune=1:max-tokens=2:positive=\"" + text + " a-b\":negative=n\n");
+  const CommandResult result =
+      run_counterbeam("eval --device cpu --task tiny-math --limit 1 --traces -q --methods '@" +
+                      (folder.path() / "methods").string() + "' --out '" + out.string() + "'");
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::set<std::string> names;
+  for (const Sample& sample : read_samples(out / "samples.jsonl")) {
+    EXPECT_LT(sample.trace.size(), 200u);
+    EXPECT_TRUE(fs::exists(out / sample.trace)) << sample.trace;
+    names.insert(sample.trace);
+  }
+  EXPECT_EQ(names.size(), 2u);
+}
+
 TEST(Eval, DoesNotDependOnThreadsConcurrencyAndMemory) {
   const TemporaryFolder folder;
   for (const char* how : {"--concurrency 1 --threads 1", "--concurrency 16 --threads 1",

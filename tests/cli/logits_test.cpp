@@ -73,6 +73,32 @@ TEST_F(LogitsTest, AgreeWithTransformers) {
   }
 }
 
+TEST_F(LogitsTest, RowsThatAreNotFiniteAreReported) {
+  const fs::path model = folder_.path() / "model", from = kSource / "models" / "tiny-dense";
+  fs::create_directory(model);
+  for (const auto& entry : fs::directory_iterator(from))
+    if (entry.path().filename() != "model.safetensors")
+      fs::create_symlink(entry.path(), model / entry.path().filename());
+  {
+    const SafetensorsFile file(from / "model.safetensors");
+    const TensorView* embeddings = file.find("model.embed_tokens.weight");
+    ASSERT_NE(embeddings, nullptr);
+    const auto place =
+        static_cast<std::size_t>(embeddings->row(5).data - file.file().bytes().data());
+    std::string bytes = read_file(from / "model.safetensors");
+    bytes.replace(place, 4, "\xff\xff\xff\xff");  // NaN in every format
+    write_file(model / "model.safetensors", bytes);
+  }
+  const auto result = run_counterbeam(command(model.string(), "[1, 5, 2]"));
+  EXPECT_EQ(result.code, 1);
+  EXPECT_NE(result.err.find("hold NaN or infinity"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("tensor model.embed_tokens.weight, element "), std::string::npos);
+  EXPECT_TRUE(fs::exists(folder_.path() / "out.npy"));
+  const auto asked = run_counterbeam(
+      "ask 'Compute 1 + 1.' --method greedy --max-tokens 2 -q --model '" + model.string() + "'");
+  EXPECT_NE(asked.err.find("warning: "), std::string::npos) << asked.err;
+}
+
 TEST_F(LogitsTest, RejectsFilesThatAreNotAListOfIds) {
   for (const auto& [ids, word] : {std::pair{"[]", "empty"},
                                   {"[1, 999999]", "999999"},

@@ -13,6 +13,7 @@
 #include "engine/tiny.h"
 #include "model/dry_load.h"
 #include "model/hugging_face.h"
+#include "model/model_source.h"
 #include "support/temporary_folder.h"
 #include "tensor/safetensors.h"
 
@@ -118,6 +119,50 @@ TEST_F(LoadingTest, ATensorOfIntegersIsRejected) {
 TEST_F(LoadingTest, UnusedTensorsAreListed) {
   tensors_.emplace_back("model.layers.0.extra", Tensor(DType::F32, {2}));
   EXPECT_EQ(load()->unexpected_tensors(), std::vector<std::string>{"model.layers.0.extra"});
+}
+
+TEST_F(LoadingTest, TensorsOfLayersThatConfigDoesNotHaveAreRefused) {
+  tensors_.emplace_back("model.layers.2.mlp.up_proj.weight", Tensor(DType::F32, {24, 16}));
+  EXPECT_THAT(error_of_loading(), HasSubstr("has tensor \"model.layers.2.mlp.up_proj.weight\" of "
+                                            "layer 2, but config.json has 2 layers"));
+}
+
+TEST_F(LoadingTest, TheFirstWeightThatIsNotFiniteIsNamed) {
+  EXPECT_EQ(load()->non_finite_weight(), "");
+  for (const float value : {NAN, -INFINITY}) {
+    tensor("model.layers.1.mlp.up_proj.weight").values<float>()[2 * 16 + 5] = value;
+    EXPECT_EQ(
+        load()->non_finite_weight(),
+        fmt::format("tensor model.layers.1.mlp.up_proj.weight, element 37 of 384, is {}", value));
+    EXPECT_EQ(load({.isa = "reference"})->non_finite_weight().substr(0, 6), "tensor");
+  }
+}
+
+TEST_F(LoadingTest, AnEndTokenOutsideOfTheVocabularyIsRefused) {
+  write_file(folder_ / "generation_config.json", R"({"eos_token_id": [0, 50]})");
+  try {
+    read_parts(HuggingFaceFolder(folder_));
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                HasSubstr("the end token 50 (eos_token_id) is not in the vocabulary of 50"));
+  }
+}
+
+TEST_F(LoadingTest, AnAnswerThatTheCacheCutsOffIsAFault) {
+  auto engine = load({.cache_size = {4, 0}});  // pages: much less than max_position_embeddings
+  const int most = static_cast<int>(engine->info().max_length);
+  ASSERT_LT(most, 400);
+  Sequence sequence = open_one(*engine, some_tokens(most - 5, 1));
+  try {
+    extend_one(*engine, {.sequence = &sequence, .max_tokens = 50, .key = {.seed = 1}});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::Failed);
+    EXPECT_THAT(error.what(), HasSubstr("--cache-memory"));
+  }
+  Sequence shorter = open_one(*engine, some_tokens(most - 5, 1));
+  EXPECT_EQ(extend_one(*engine, {.sequence = &shorter, .max_tokens = 4}).tokens.size(), 4u);
 }
 
 TEST_F(LoadingTest, NaNInTheWeightsFailsTheRequestAndNotTheEngine) {

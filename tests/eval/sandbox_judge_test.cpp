@@ -1,7 +1,14 @@
 // The verdicts: correct programs pass, cheats do not, and every kind of failure has its own state.
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <mutex>
+#include <thread>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -76,6 +83,7 @@ TEST(CodeJudge, EveryStateHasItsCause) {
       {"def other(n):\n    return 2 * n", CodeState::Error},
       {"import nothing_of_that_name", CodeState::Error},
       {"def solve(n):\n    raise AssertionError", CodeState::Error},
+      {"def solve(n):\n    raise StopIteration", CodeState::Error},
       {"import os\ndef solve(n):\n    os._exit(0)", CodeState::Error},
       {"def solve(n):\n    while True: pass", CodeState::Timeout},
       {"import time\ntime.sleep(100)", CodeState::Timeout},
@@ -177,6 +185,100 @@ TEST(CodeJudge, ExceptionsReachTheTest) {
                   "    try: candidate(1)\n    except BaseException: pass\n")
                 .state,
             CodeState::Error);
+}
+
+// map() and for take it for the end of their input.
+TEST(CodeJudge, StopIterationPassesNoTest) {
+  CB_NEEDS_SANDBOX();
+  for (const char* program : {"def solve(n): raise StopIteration",
+                              "class Own(StopIteration): pass\ndef solve(n): raise Own(n)",
+                              "def solve(n): return next(iter(()))"})
+    for (const char* checks : {"    assert all(map(candidate, range(5)))\n",
+                               "    for x in map(candidate, range(5)): assert x\n",
+                               "    assert list(filter(candidate, range(5))) == []\n",
+                               "    assert sum(candidate(x) for x in range(5)) >= 0\n",
+                               "    for x in iter(candidate.__call__, 3): pass\n"})
+      EXPECT_EQ(judge(program, checks).state, CodeState::Error) << program << "\n" << checks;
+}
+
+// Runs `work` in a process of its own; true if it returned true.
+bool in_a_process(const std::function<bool()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    bool good = false;
+    try {
+      good = work();
+    } catch (...) {
+    }
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+TEST(CodeJudge, ASandboxThatCannotStartIsAFaultAndNoVerdict) {
+  CB_NEEDS_SANDBOX();
+  const CodeJudge judge;
+  const auto fails_under = [&](int resource, rlim_t value) {
+    return in_a_process([&, resource, value] {
+      rlimit limit{};
+      getrlimit(static_cast<__rlimit_resource>(resource), &limit);
+      limit.rlim_cur = limit.rlim_max = value;
+      if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) return false;
+      try {
+        judge.judge(kDouble, "def solve(n):\n    return 2 * n");
+      } catch (const Error& error) {
+        return error.kind() == ErrorKind::Failed &&
+               std::string(error.what()).find("sandbox") != std::string::npos;
+      }
+      return false;
+    });
+  };
+  EXPECT_TRUE(fails_under(RLIMIT_NOFILE, 66)) << "descriptors";
+  EXPECT_TRUE(fails_under(RLIMIT_NPROC, 1)) << "processes";
+  EXPECT_TRUE(fails_under(RLIMIT_AS, 8 << 20)) << "memory";
+}
+
+// The program sleeps for less than its limit; meanwhile its judge is stopped for longer than it.
+TEST(CodeJudge, APauseOfTheMachineIsNoTimeout) {
+  CB_NEEDS_SANDBOX();
+  const CodeJudge judge = judge_within(1);
+  const pid_t child = fork();
+  if (child == 0) {
+    CodeState state = CodeState::Timeout;
+    try {
+      state = judge.judge(kDouble, "import time\ntime.sleep(0.4)\ndef solve(n):\n    return 2 * n")
+                  .state;
+    } catch (...) {
+    }
+    _exit(state == CodeState::Pass ? 0 : 1);
+  }
+  for (int i = 0; i < 3; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    kill(child, SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    kill(child, SIGCONT);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+TEST(CodeJudge, AllSandboxesTogetherFitIntoTheMemory) {
+  SandboxLimits limits;
+  EXPECT_GE(judgements_at_once(limits), 1);
+  limits.memory_bytes = std::uint64_t{1} << 50;
+  EXPECT_EQ(judgements_at_once(limits), 1);
+  limits.memory_bytes = 1 << 20;
+  limits.tmp_bytes = 1 << 20;
+  const int many = judgements_at_once(limits);
+  EXPECT_GT(many, 1);
+  EXPECT_TRUE(in_a_process([&] {
+    const rlimit few{256, 256};
+    return setrlimit(RLIMIT_NOFILE, &few) == 0 && judgements_at_once(limits) < many &&
+           judgements_at_once(limits) < 10;
+  }));
 }
 
 TEST(CodeJudge, UnusableRowsAreBadInput) {

@@ -94,7 +94,7 @@ TEST(BadConfig, Frame) {
           {"many small objects", "[" + repeated("{\"\":{}},", 120000) + "{}]",
            "is not a JSON object"},
           {"too large", std::string((1 << 20) + 1, ' '),
-           "is 1048577 bytes long, more than the 1048576 a config may have"},
+           "is 1048577 bytes long; at most 1048576 are read"},
           {"number beyond a double", R"({"hidden_size": 1e999})",
            "not valid JSON: number overflow parsing '1e999'"},
       });

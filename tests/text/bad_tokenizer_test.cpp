@@ -223,5 +223,24 @@ TEST(BadTokenizer, AnUnknownTokenThatIsMissingFailsWhenItIsNeeded) {
   EXPECT_THROW(tokenizer.encode("x"), Error);
 }
 
+TEST(TokenizerWarnings, AnAddedTokenWhoseIdShiftsIsAWarning) {
+  const auto warnings = [](const std::string& added) {
+    return Tokenizer::parse(R"({"added_tokens":[)" + added +
+                                R"(],"model":{"type":"BPE",)"
+                                R"("vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}})",
+                            "f.json", "", "")
+        .warnings();
+  };
+  EXPECT_TRUE(
+      warnings(R"({"id":3,"content":"<x>","special":true},{"id":1,"content":"b","special":false})")
+          .empty());
+  const auto shifted = warnings(R"({"id":4,"content":"<x>","special":true})");
+  ASSERT_EQ(shifted.size(), 1u);
+  EXPECT_NE(shifted[0].find("f.json: added token \"<x>\" gets id 3, although the file says 4"),
+            std::string::npos)
+      << shifted[0];
+  EXPECT_EQ(warnings(R"({"id":7,"content":"b","special":false})").size(), 1u);
+}
+
 }  // namespace
 }  // namespace counterbeam

@@ -1,0 +1,40 @@
+// The time that counts against the limit of a confined program: its processor time while it runs,
+// and the wall clock while it sleeps. Time in which it is ready to run but gets no processor, and
+// time in which we ourselves do not run (the machine is suspended, or we are stopped), is not its
+// fault and does not count.
+#pragma once
+
+#include <chrono>
+#include <vector>
+
+namespace counterbeam {
+
+// A child of the process; -1 if it has none or the system does not say. Allocates nothing.
+int first_child(int parent);
+
+class ProgramClock {
+ public:
+  static constexpr std::chrono::milliseconds kTick{50};
+
+  // The processes whose children are the programs (ConfinedProcess::first_process).
+  explicit ProgramClock(const std::vector<int>& parents);
+
+  // Accounts for the time since the last call. REQUIRES: called about every kTick.
+  void tick();
+
+  double counted() const { return counted_; }  // seconds
+  double present() const { return present_; }  // seconds in which we ran, an upper bound of counted
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Program {
+    int parent = -1, pid = -1;
+    double processor_seconds = 0;
+  };
+
+  std::vector<Program> programs_;
+  Clock::time_point last_ = Clock::now();
+  double counted_ = 0, present_ = 0;
+};
+
+}  // namespace counterbeam
