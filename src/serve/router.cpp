@@ -97,7 +97,7 @@ void Router::ready(Services& services, std::function<std::string()> metrics) {
 
 Router::Found Router::find(const HttpRequest& request) const {
   static const Route kPage{"GET", "", Endpoint::Page, true, true};
-  const std::string_view method = request.method == "HEAD" ? "GET" : request.method;
+  const std::string method = request.method == "HEAD" ? "GET" : request.method;
   std::string_view path = request.path;
   if (page_file(path)) return method == "GET" ? Found{&kPage, {}, {}} : Found{nullptr, {}, "GET"};
   if (path.starts_with("/v1/")) path.remove_prefix(3);
