@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "base/error.h"
+#include "serve/api_error.h"
 #include "serve/chat_request.h"
 #include "serve/completion_request.h"
 #include "serve/http.h"

@@ -24,27 +24,27 @@ struct Prompts {
 };
 
 struct Question {
-  std::string text;      // the user's message that is to be answered
-  std::string system{};  // empty: none
-  std::string name{};    // of the user, where the template shows it
-  bool raw = false;      // no chat template: the text itself is continued
-  // Raw questions: the prompt as ids, in place of the text. Contexts are encoded by themselves and
-  // appended.
-  std::vector<TokenId> ids{};
-  bool special_in_text = false;  // raw questions: control tokens spelled out in the text are read
+  std::string text;                       // the user's message that is to be answered
+  std::string system{};                   // empty: none
+  bool raw = false;                       // no chat template: the text itself is continued
   std::string template_arguments = "{}";  // JSON; what else the template sees: enable_thinking, ...
   std::vector<Message> history{};         // earlier turns, between the system message and the text
-  std::vector<Message> later{};           // turns after the text
-  // The last of the later turns is the beginning of the answer, which is continued, white space at
-  // its end included.
-  bool continue_last = false;
-  bool generation_prompt = true;  // the template opens the assistant's turn
   // Where the chat template refuses or drops a system message, and for raw questions: put it before
   // the first message of the user, as with_system() does.
   bool system_as_user = false;
   // Where its answers stop, besides the model's end tokens (search/stops.h).
   std::vector<std::string> stop{};
   std::vector<TokenId> stop_ids{};
+  std::string name{};            // of the user, where the template shows it
+  std::vector<Message> later{};  // turns after the text
+  // The last of the later turns is the beginning of the answer, which is continued, white space at
+  // its end included.
+  bool continue_last = false;
+  bool generation_prompt = true;  // the template opens the assistant's turn
+  // Raw questions: the prompt as ids, in place of the text. Contexts are encoded by themselves and
+  // appended.
+  std::vector<TokenId> ids{};
+  bool special_in_text = false;  // raw questions: control tokens spelled out in the text are read
 };
 
 // The system message, a blank line, the question.

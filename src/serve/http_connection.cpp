@@ -16,7 +16,9 @@ namespace http = boost::beast::http;
 using Code = boost::system::error_code;
 
 constexpr std::size_t kReadAhead = 64 << 10;
-constexpr int kDropped = 0;  // a deadline that ends the connection without an answer
+constexpr std::chrono::milliseconds kLinger{2000};
+constexpr int kSendBuffer = 256 << 10;  // so that a reader that takes nothing is noticed
+constexpr int kDropped = 0;             // a deadline that ends the connection without an answer
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -83,6 +85,7 @@ HttpConnection::HttpConnection(Socket socket, const HttpLimits& limits,
       closed_(std::move(closed)) {
   Code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
+  socket_.set_option(asio::socket_base::send_buffer_size(kSendBuffer), ignored);
   const auto remote = socket_.remote_endpoint(ignored);
   if (!ignored) peer_ = remote.address().to_string();
 }
@@ -123,6 +126,8 @@ void HttpConnection::limit_time(std::chrono::milliseconds most, int status) {
   deadline_.async_wait([self = shared_from_this(), number, status](const Code& error) {
     if (error || number != self->deadline_number_) return;
     if (status == kDropped || self->buffer_.size() == 0) return self->close();
+    Code ignored;
+    self->socket_.cancel(ignored);  // the reading that is under way
     self->problem(status, "the request did not arrive in time");
   });
 }
@@ -155,6 +160,8 @@ void HttpConnection::watch() {
                             self->reading_ahead_ = false;
                             if (self->state_ == State::Closed) return;
                             self->buffer_.commit(bytes);
+                            if (self->state_ == State::Closing)
+                              return error ? self->close() : self->linger();
                             const bool idle = self->state_ == State::Idle;
                             if (error == asio::error::operation_aborted && idle)
                               return self->read_request();
@@ -336,9 +343,30 @@ void HttpConnection::flushed() {
 void HttpConnection::answered() {
   gone_.clear();
   answering_ = false;
-  if (!keep_alive_) return close();
+  if (!keep_alive_) return linger();
   begun_ = finished_ = false;
   wait_for_request();
+}
+
+// Says that nothing more comes, and takes what the client still sends: closing at once could reset
+// the connection before the client has read the answer.
+void HttpConnection::linger() {
+  if (client_gone_) return close();
+  if (state_ != State::Closing) {
+    state_ = State::Closing;
+    Code ignored;
+    socket_.shutdown(Socket::shutdown_send, ignored);
+    limit_time(kLinger, kDropped);
+  }
+  if (reading_ahead_) return;  // watch() goes on with this
+  reading_ahead_ = true;
+  discarded_.resize(kReadAhead);
+  socket_.async_read_some(asio::buffer(discarded_),
+                          [self = shared_from_this()](const Code& error, std::size_t) {
+                            self->reading_ahead_ = false;
+                            if (self->state_ == State::Closed) return;
+                            error ? self->close() : self->linger();
+                          });
 }
 
 }  // namespace counterbeam::serve

@@ -4,12 +4,14 @@
 // ahead waits in the buffer.
 #pragma once
 
+#include <atomic>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -56,6 +58,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   void flush();
   void flushed();
   void answered();
+  void linger();
   void lost();
   void limit_time(std::chrono::milliseconds most, int status);
   void unlimited();
@@ -80,6 +83,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   std::vector<std::function<void()>> gone_;
   std::deque<std::string> waiting_, writing_;
   std::size_t waiting_bytes_ = 0;
+  std::vector<char> discarded_;  // what a client sends after the last answer
 };
 
 }  // namespace counterbeam::serve

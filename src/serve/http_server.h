@@ -16,7 +16,7 @@ namespace counterbeam::serve {
 struct HttpLimits {
   std::size_t header_bytes = 64 << 10;
   std::size_t body_bytes = 8 << 20;
-  std::size_t backlog_bytes = 4 << 20;  // of a stream that its reader has not taken
+  std::size_t backlog_bytes = 32 << 20;  // of a stream that its reader has not taken
   int connections = 4096;
   std::chrono::milliseconds idle{75'000};    // between two requests of a connection
   std::chrono::milliseconds header{10'000};  // from the first byte of a request to its body

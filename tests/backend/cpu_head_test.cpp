@@ -67,6 +67,36 @@ TEST_P(CpuHead, DrawsLikeThePlainCode) {
   for (std::size_t i = 0; i < jobs.size(); ++i) expect_as_drawn(jobs[i], results[i]);
 }
 
+TEST_P(CpuHead, GivesTheLikeliestTokens) {
+  std::vector<HeadJob> jobs;
+  for (int i = 0; i < 200; ++i) {  // more rows than a chunk holds, and jobs of all kinds
+    HeadJob job;
+    job.row = i % kRows;
+    if (i % 3 == 1) job.given = 17 * i % kVocab;
+    job.sampling = {i % 3 == 0 ? 0.0f : 1.0f};
+    job.key = {.seed = 8, .position = static_cast<std::uint32_t>(i)};
+    job.vocab_limit = i % 2 == 0 ? 2500 : 0;
+    job.top = i % 4 == 3 ? 0 : 1 + i % 20;
+    jobs.push_back(job);
+  }
+  const auto results = run(jobs);
+  for (std::size_t i = 0; i < jobs.size(); ++i) {
+    expect_as_drawn(jobs[i], results[i]);
+    const HeadResult expected = run_head_job(jobs[i], {logits(jobs[i].row), {}}, -1);
+    ASSERT_EQ(results[i].top.size(), static_cast<std::size_t>(jobs[i].top));
+    for (std::size_t k = 0; k < expected.top.size(); ++k) {
+      EXPECT_EQ(results[i].top[k].token, expected.top[k].token);
+      EXPECT_NEAR(results[i].top[k].logprob, expected.top[k].logprob, 2e-5);
+      if (results[i].top[k].token == results[i].token) {
+        EXPECT_EQ(results[i].top[k].logprob, results[i].logprob) << "the same number";
+      }
+    }
+    HeadJob alone = jobs[i];
+    alone.top = 0;
+    EXPECT_EQ(run({alone})[0].logprob, results[i].logprob) << "asking for them changes no bit";
+  }
+}
+
 TEST_P(CpuHead, MixesRowsAndKeepsPlausibleTokens) {
   const std::pair<int, float> mix[] = {{1, 1.5f}, {4, -0.5f}};
   std::vector<HeadJob> jobs;

@@ -148,5 +148,67 @@ TEST(Requests, ACancelledCallLeavesItsSequencesAsTheyWere) {
   }
 }
 
+// The likeliest tokens of drawn and of given tokens, and tokens as they are drawn.
+TEST(Requests, GiveTheLikeliestTokensAndTellOfDraws) {
+  for (const Place& place : places()) {
+    const Requests requests(place);
+    LocalEngine& engine = *requests.engine;
+    const Extension plain = requests.draw({.key = {.seed = 3}});
+    std::vector<TokenId> told;
+    std::vector<TopTokens> told_top;
+    ExtendRequest ask{.key = {.seed = 3}, .top = 4};
+    ask.on_token = [&](const DrawnToken& drawn) {
+      told.push_back(drawn.token);
+      told_top.push_back(*drawn.top);
+    };
+    const Extension drawn = requests.draw(ask, true);
+    EXPECT_EQ(drawn.tokens, plain.tokens);
+    EXPECT_EQ(drawn.logprobs, plain.logprobs);
+    EXPECT_EQ(told, drawn.tokens);
+    ASSERT_EQ(drawn.top.size(), drawn.tokens.size());
+    // The same by one pass over the given tokens.
+    Sequence sequence = open_one(engine, requests.prompt);
+    std::vector<TopTokens> top;
+    const ScoreRequest score{
+        .sequence = &sequence, .tokens = drawn.tokens, .top = 4, .top_tokens = &top};
+    const std::vector<float> logprobs = engine.score({&score, 1})[0];
+    EXPECT_EQ(logprobs, drawn.logprobs);
+    ASSERT_EQ(top.size(), drawn.top.size());
+    for (std::size_t i = 0; i < top.size(); ++i) {
+      ASSERT_EQ(top[i].size(), 4u);
+      for (std::size_t k = 0; k < 4; ++k) {
+        EXPECT_EQ(top[i][k].token, drawn.top[i][k].token);
+        EXPECT_EQ(top[i][k].logprob, drawn.top[i][k].logprob);
+        EXPECT_EQ(top[i][k].logprob, told_top[i][k].logprob);
+        if (k > 0) {
+          EXPECT_LE(top[i][k].logprob, top[i][k - 1].logprob);
+        }
+        if (top[i][k].token == drawn.tokens[i]) {
+          EXPECT_EQ(top[i][k].logprob, logprobs[i]);
+        }
+      }
+    }
+  }
+}
+
+// A scored prompt is kept for others to share where the caller says so.
+TEST(Requests, KeepScoredPromptsWhenAsked) {
+  for (const bool keep : {false, true}) {
+    const auto engine = tiny_engine(tiny_attention());
+    const std::vector<TokenId> prompt = some_tokens(60, 1);
+    {
+      Sequence sequence = open_one(*engine, {prompt[0]});
+      const ScoreRequest score{
+          .sequence = &sequence, .tokens = std::span(prompt).subspan(1), .keep = keep};
+      engine->score({&score, 1});
+      EXPECT_EQ(engine->status().sequences, 1);
+      EXPECT_GE(engine->status().pages_used, 3);
+    }
+    EXPECT_EQ(engine->status().sequences, 0);
+    EXPECT_EQ(engine->status().pages_used, 0) << "what is kept counts as free";
+    EXPECT_EQ(engine->open({&prompt, 1}).cached_tokens, keep ? 59 : 0);
+  }
+}
+
 }  // namespace
 }  // namespace counterbeam

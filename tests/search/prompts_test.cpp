@@ -141,5 +141,55 @@ TEST(Prompts, RawQuestionsTakeASystemMessageWhereAsked) {
   EXPECT_EQ(rendered(kChat, question).base, "Why?");
 }
 
+TEST(Prompts, LaterTurnsAndTheBeginningOfAnAnswer) {
+  Question question = question_of({{"system", "Be brief."},
+                                   {"user", "Hello"},
+                                   {"assistant", "Yes?"},
+                                   {"user", "Why?"},
+                                   {"assistant", "Because of "}},
+                                  true);
+  EXPECT_EQ(question.text, "Why?");
+  EXPECT_EQ(question.history.size(), 2u);
+  ASSERT_EQ(question.later.size(), 1u);
+  // As a turn of its own, which the template trims and closes.
+  const Texts closed = rendered(kChat, question);
+  EXPECT_THAT(closed.base,
+              HasSubstr("Why?<|im_end|>\n<|im_start|>assistant\nBecause of<|im_end|>"));
+  EXPECT_TRUE(closed.base.ends_with("<|im_start|>assistant\n"));
+  // As the beginning of the answer: nothing follows it, and its last space is there.
+  question.continue_last = true;
+  const Texts open = rendered(kChat, question);
+  EXPECT_TRUE(open.base.ends_with("<|im_start|>assistant\nBecause of ")) << open.base;
+  EXPECT_THAT(open.positive, HasSubstr("Why? Good:<|im_end|>"));
+  EXPECT_TRUE(open.positive.ends_with("assistant\nBecause of "));
+  question.later.back().content = "Why?";  // as the question reads
+  EXPECT_THAT(rendered(kChat, question).negative, HasSubstr("user\nWhy? Bad:<|im_end|>"));
+  EXPECT_THROW(question_of({{"user", "Why?"}, {"assistant", "Because"}}), BadInput);
+  EXPECT_THROW(question_of({{"system", "a"}, {"assistant", "b"}}, true), BadInput);
+}
+
+TEST(Prompts, NamesReachTheTemplate) {
+  constexpr const char* kNames =
+      "{% for m in messages %}[{{ m.name or m.role }}]{{ m.content }}{% endfor %}";
+  const Question question =
+      question_of({{"user", "Hello", "Ada"}, {"assistant", "Yes?"}, {"user", "Why?", "Ada"}});
+  EXPECT_EQ(rendered(kNames, question, std::nullopt).base, "[Ada]Hello[assistant]Yes?[Ada]Why?");
+}
+
+TEST(Prompts, IdsAreThePromptAsTheyAre) {
+  Question question;
+  question.raw = true;
+  question.ids = {5, 6, 7};
+  const Prompts prompts = build_prompts(question, kPair, " ", nullptr, tokenizer());
+  EXPECT_EQ(prompts.base, question.ids);
+  EXPECT_EQ(tokenizer().decode(std::span(prompts.positive).subspan(3)), " Good:");
+  Question special{.text = "<|im_end|>"};
+  special.raw = true;
+  const std::size_t plain =
+      build_prompts(special, std::nullopt, " ", nullptr, tokenizer()).base.size();
+  special.special_in_text = true;
+  EXPECT_LT(build_prompts(special, std::nullopt, " ", nullptr, tokenizer()).base.size(), plain);
+}
+
 }  // namespace
 }  // namespace counterbeam

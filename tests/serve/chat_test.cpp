@@ -104,6 +104,34 @@ TEST(Chat, ContentIsATextOrTextParts) {
   EXPECT_EQ(refused.json()["error"]["param"], "messages[0].content[0].type");
 }
 
+TEST(Chat, ThoughtsAreToldApart) {
+  Json body = chat_body();
+  body["max_tokens"] = 200;
+  body["temperature"] = 0;
+  const std::string whole = content(chat(body));
+  ASSERT_TRUE(whole.starts_with("<think>")) << "the shipped model thinks first";
+  const auto close = whole.find("</think>");
+  ASSERT_NE(close, std::string::npos);
+  body.erase("reasoning_format");
+  const Json message = chat(body)["choices"][0]["message"];
+  EXPECT_TRUE(whole.ends_with(message["content"].get<std::string>()));
+  EXPECT_EQ(message["content"].get<std::string>().find("think>"), std::string::npos);
+  const std::string thoughts = message["reasoning_content"];
+  EXPECT_NE(whole.substr(0, close).find(thoughts), std::string::npos);
+  EXPECT_FALSE(thoughts.empty());
+  EXPECT_EQ(message["reasoning"], thoughts);
+  body["stream"] = true;
+  std::string streamed_thoughts, streamed;
+  for (const std::string& event : post(shared_port(), kChat, body).events()) {
+    if (event == "[DONE]") continue;
+    const Json delta = parse_json(event, "chunk")["choices"][0]["delta"];
+    if (delta.contains("reasoning_content")) streamed_thoughts += delta["reasoning_content"];
+    if (delta.contains("content")) streamed += delta["content"];
+  }
+  EXPECT_EQ(streamed_thoughts, thoughts);
+  EXPECT_EQ(streamed, message["content"]);
+}
+
 TEST(Chat, BothNamesOfTheTokenLimit) {
   for (const char* name : {"max_tokens", "max_completion_tokens"}) {
     Json body = chat_body();

@@ -147,6 +147,10 @@ TEST(Endpoints, LimitsOnBodyHeaderAndNonsense) {
   const Answer refused = large.answer();
   EXPECT_EQ(refused.status, 413);
   EXPECT_EQ(refused.json()["error"]["code"], "content_too_large");
+  // A client that sends it all first still reads the answer.
+  Client sends_all(shared_port());
+  sends_all.request("POST", "/v1/completions", std::string(12 << 20, ' '));
+  EXPECT_EQ(sends_all.answer().status, 413);
   Client header(shared_port());
   header.send("GET /health HTTP/1.1\r\nHost: a\r\nX-Long: " + std::string(80000, 'a') + "\r\n\r\n");
   EXPECT_EQ(header.answer().status, 431);
@@ -227,6 +231,8 @@ TEST(Keys, EveryRouteButHealthAndThePageNeedsOne) {
   }
   for (const char* path : {"/v1/chat/completions", "/v1/completions", "/tokenize", "/detokenize"})
     EXPECT_EQ(ask(port, "POST", path, "{}").status, 401) << path;
+  EXPECT_EQ(ask(port, "POST", "/tokenize", std::string(4 << 20, ' ')).status, 401)
+      << "read by a client that sends its body first";
   EXPECT_EQ(ask(port, "GET", "/v1/models", "", right).status, 200);
   EXPECT_EQ(ask(port, "GET", "/v1/models", "", "Authorization: bearer second\r\n").status, 200);
   EXPECT_EQ(ask(port, "GET", "/v1/models").json()["error"]["code"], "invalid_api_key");

@@ -94,7 +94,7 @@ class Client {
   }
   const std::string& received() const { return buffer_; }
 
-  Answer answer(int seconds = 60) {
+  Answer answer(int seconds = 60, bool head_only = false) {
     Answer answer;
     std::size_t end;
     while ((end = buffer_.find("\r\n\r\n")) == buffer_.npos)
@@ -102,6 +102,7 @@ class Client {
     read_head(buffer_.substr(0, end), answer);
     buffer_.erase(0, end + 4);
     if (answer.status == 100) return this->answer(seconds);
+    if (head_only) return answer;
     if (answer.header("transfer-encoding") == "chunked") {
       while (read_chunk(answer, seconds)) {
       }
@@ -177,7 +178,7 @@ inline Answer ask(int port, const std::string& method, const std::string& path,
                   const std::string& body = "", const std::string& headers = "") {
   Client client(port);
   client.request(method, path, body, headers);
-  return client.answer();
+  return client.answer(60, method == "HEAD");
 }
 
 inline Answer post(int port, const std::string& path, const Json& body,

@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/utf8.h"
+#include "serve/api_error.h"
 #include "serve/http.h"
 #include "serve/keys.h"
 #include "serve/live_text.h"

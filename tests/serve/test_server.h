@@ -61,12 +61,13 @@ inline int shared_port() {
   return server.port();
 }
 
-// A chat request that is answered quickly.
+// A chat request that is answered quickly, with the thoughts of the model in the text.
 inline Json chat_body(const std::string& content = "Compute 12 + 3 * 7.") {
   return {{"model", "tiny-dense"},
           {"messages", Json::array({{{"role", "user"}, {"content", content}}})},
           {"seed", 7},
-          {"max_tokens", 24}};
+          {"max_tokens", 24},
+          {"reasoning_format", "none"}};
 }
 
 }  // namespace counterbeam::serve::testing
