@@ -22,6 +22,13 @@ const char* proc_text(const char* path, char* buffer, std::size_t size) {
   return buffer;
 }
 
+int first_child(int parent) {
+  char path[64], text[256];
+  std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", parent, parent);
+  int child = -1;
+  return std::sscanf(proc_text(path, text, sizeof text), "%d", &child) == 1 ? child : -1;
+}
+
 struct ProcessorUse {
   char state = '?';    // R: runs or would like to; D: waits for the disk; S: sleeps
   double seconds = 0;  // of all its threads
@@ -42,13 +49,6 @@ ProcessorUse processor_use(int pid) {
 }
 
 }  // namespace
-
-int first_child(int parent) {
-  char path[64], text[256];
-  std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", parent, parent);
-  int child = -1;
-  return std::sscanf(proc_text(path, text, sizeof text), "%d", &child) == 1 ? child : -1;
-}
 
 ProgramClock::ProgramClock(const std::vector<int>& parents) {
   for (const int parent : parents) programs_.push_back({parent, -1, 0});

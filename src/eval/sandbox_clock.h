@@ -9,9 +9,6 @@
 
 namespace counterbeam {
 
-// A child of the process; -1 if it has none or the system does not say. Allocates nothing.
-int first_child(int parent);
-
 class ProgramClock {
  public:
   static constexpr std::chrono::milliseconds kTick{50};

@@ -19,7 +19,6 @@
 
 #include "base/error.h"
 #include "base/quote.h"
-#include "eval/sandbox_clock.h"
 
 namespace counterbeam {
 namespace {
@@ -86,7 +85,8 @@ int read_child_pid(int fd) {
   while (size + 1 < sizeof text) {
     const ssize_t n = read(fd, text + size, sizeof text - 1 - size);
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) break;
+    if (n < 0) return -1;  // bubblewrap may still be writing: it is not left with a closed pipe
+    if (n == 0) break;
     size += static_cast<std::size_t>(n);
   }
   text[size] = '\0';
@@ -203,12 +203,13 @@ ConfinedProcess::~ConfinedProcess() {
 
 void ConfinedProcess::kill() {
   // Killing the first process of a pid namespace kills all of it.
-  if (first_.get() >= 0)
+  if (first_.get() >= 0) {
     syscall(SYS_pidfd_send_signal, first_.get(), SIGKILL, nullptr, 0);
-  else if (const int first = first_pid_ > 0 ? first_pid_ : first_child(monitor_); first > 0)
-    ::kill(first, SIGKILL);  // there was no descriptor for it, or bubblewrap did not name it
-  else if (monitor_ >= 0)
-    ::kill(monitor_, SIGKILL);
+    return;
+  }
+  // We do not know it, or had no descriptor for it. While bubblewrap starts, that process is in its
+  // group and waits for it, so that killing bubblewrap alone would leave it behind for ever.
+  if (monitor_ > 0) ::kill(-monitor_, SIGKILL);
 }
 
 ProcessEnd ConfinedProcess::wait() {
