@@ -135,10 +135,7 @@ Command serve_command(const Globals& globals) {
                      "first message of the user"},
             options->contexts.files_option()},
        .examples = {"counterbeam serve --model Qwen/Qwen2.5-7B-Instruct --port 8080",
-                    "counterbeam serve --api-key-file keys.txt --alias strong=cbs:steer=0.7",
-                    "curl http://127.0.0.1:8080/v1/chat/completions -d '{\"model\": "
-                    "\"tiny-dense@cbs\", \"messages\": [{\"role\": \"user\", \"content\": "
-                    "\"Compute 12 + 3 * 7.\"}]}'"},
+                    "counterbeam serve --api-key-file keys.txt --alias strong=cbs:steer=0.7"},
        .run = [options, &globals] { run_serve(*options, globals); }};
   command.sections.push_back(methods_section());
   command.sections.push_back(settings_section());
