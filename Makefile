@@ -19,7 +19,7 @@ help:
 	@echo 'make test-asan   run the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
 	@echo 'make test-install  install, then build and run the example against the installed library'
 	@echo 'make test-web    test the HTML pages in Chromium'
-	@echo 'make test-clients  test the server with openai-python, lm-evaluation-harness and inspect_ai, from PyPI'
+	@echo 'make test-clients  test the server with openai-python, lm-evaluation-harness, inspect_ai (PyPI)'
 	@echo 'make test-gpu    test the CUDA back end on a machine with a GPU'
 	@echo 'make fuzz-smoke  run every fuzz target for SECONDS=$(SECONDS)'
 	@echo 'make format      run clang-format on everything (check-format: only check)'
@@ -71,6 +71,7 @@ test-web: build
 CLIENTS ?= build/clients
 CLIENT_TESTS ?= discover -p '*_test.py'
 build/clients: tests/clients/requirements.txt
+	@tools/setup clients
 	python3 -m venv $@
 	$@/bin/pip install -q -r $<
 	@touch $@
