@@ -69,7 +69,7 @@ test-web: build
 
 # Clients of the server, from PyPI in a virtual environment; CLIENTS=FOLDER takes one that exists.
 CLIENTS ?= build/clients
-CLIENT_TESTS ?= discover -p '*_test.py'
+CLIENT_TESTS ?= $(notdir $(basename $(wildcard tests/clients/*_test.py)))
 build/clients: tests/clients/requirements.txt
 	@tools/setup clients
 	python3 -m venv $@
