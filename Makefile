@@ -8,7 +8,7 @@ TSAN_TESTS ?= engine search serve eval base cache
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-gpu test-faults fuzz-smoke bench bench-serve format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-gpu test-faults fuzz-smoke bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -19,6 +19,7 @@ help:
 	@echo 'make test-asan   run the tests under AddressSanitizer and UBSan (test-tsan: ThreadSanitizer)'
 	@echo 'make test-install  install, then build and run the example against the installed library'
 	@echo 'make test-web    test the HTML pages in Chromium'
+	@echo 'make test-clients  test the server with openai-python, lm-evaluation-harness, inspect_ai (PyPI)'
 	@echo 'make test-faults fail every allocation, thread, file operation once and for ever (PART=I/N: every N-th)'
 	@echo 'make test-gpu    test the CUDA back end on a machine with a GPU'
 	@echo 'make fuzz-smoke  run every fuzz target for SECONDS=$(SECONDS)'
@@ -66,6 +67,17 @@ test-install: build
 test-web: build
 	@tools/setup web
 	cd tests/web && /usr/bin/python3 -m unittest discover -v -p '*_test.py'
+
+# Clients of the server, from PyPI in a virtual environment; CLIENTS=FOLDER takes one that exists.
+CLIENTS ?= build/clients
+CLIENT_TESTS ?= $(notdir $(basename $(wildcard tests/clients/*_test.py)))
+build/clients: tests/clients/requirements.txt
+	@tools/setup clients
+	python3 -m venv $@
+	$@/bin/pip install -q -r $<
+	@touch $@
+test-clients: build $(CLIENTS)
+	cd tests/clients && $(abspath $(CLIENTS))/bin/python -B -W ignore::ResourceWarning -m unittest -v $(CLIENT_TESTS)
 
 test-gpu: setup
 	cmake --preset cuda

@@ -11,6 +11,7 @@ namespace counterbeam::cli {
 std::vector<Command> all_commands(const Globals& globals, const Program& program);
 
 Command ask_command(const Globals& globals);
+Command chat_command(const Globals& globals);
 Command score_command(const Globals& globals);
 Command serve_command(const Globals& globals);
 Command eval_command(const Globals& globals);
