@@ -76,8 +76,14 @@ build/clients: tests/clients/requirements.txt
 	python3 -m venv $@
 	$@/bin/pip install -q -r $<
 	@touch $@
-test-clients: build $(CLIENTS)
-	cd tests/clients && $(abspath $(CLIENTS))/bin/python -B -W ignore::ResourceWarning -m unittest -v $(CLIENT_TESTS)
+# OPEN_WEBUI=build/open-webui runs open-webui itself too; without it that test is skipped.
+build/open-webui: tests/clients/requirements-open-webui.txt
+	@tools/setup clients
+	python3 -m venv $@
+	$@/bin/pip install -q -r $<
+	@touch $@
+test-clients: build $(CLIENTS) $(OPEN_WEBUI)
+	cd tests/clients && OPEN_WEBUI=$(abspath $(OPEN_WEBUI)) $(abspath $(CLIENTS))/bin/python -B -W ignore::ResourceWarning -m unittest -v $(CLIENT_TESTS)
 
 test-gpu: setup
 	cmake --preset cuda

@@ -1,5 +1,5 @@
-"""The requests that open-webui makes of an OpenAI connection, replayed. The program itself (several GB with its dependencies) is not
-installed; the bodies follow its back end, which passes on what its page sends."""
+"""The requests that open-webui makes of an OpenAI connection, replayed. The bodies follow its back end, which passes on
+what its page sends; open_webui_program_test.py runs the program itself."""
 import json
 import unittest
 import urllib.error
