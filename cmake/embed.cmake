@@ -1,3 +1,11 @@
+# Pages are longer than the 65,536 bytes of a literal that every compiler must support; ours support more.
+function(add_generated target source)
+  target_sources(${target} PRIVATE ${source})
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    set_source_files_properties(${source} PROPERTIES COMPILE_OPTIONS -Wno-overlength-strings)
+  endif()
+endfunction()
+
 # embed(TARGET NAME FILE [PART...]): generates a source of the target that defines `extern const
 # std::string_view kNAME` with the content of FILE. Each PART is the path of a file. Its content
 # replaces the line "/*NAME_OF_PART*/" of FILE; without such a line, parts are put in the place of
@@ -39,7 +47,7 @@ extern const std::string_view k@EMBEDDED_NAME@;
 const std::string_view k@EMBEDDED_NAME@ = R"embedded(@EMBEDDED_TEXT@)embedded";
 }  // namespace counterbeam
 ]==])
-  target_sources(${target} PRIVATE ${generated})
+  add_generated(${target} ${generated})
 endfunction()
 
 # embed_site(TARGET NAME FILE...): generates a source of the target that defines the list `kNAME` of pairs
@@ -80,5 +88,5 @@ extern const std::span<const std::pair<std::string_view, std::string_view>> k@EM
 const std::span<const std::pair<std::string_view, std::string_view>> k@EMBEDDED_NAME@ = kFilesOf@EMBEDDED_NAME@;
 }  // namespace counterbeam
 ]==])
-  target_sources(${target} PRIVATE ${generated})
+  add_generated(${target} ${generated})
 endfunction()
