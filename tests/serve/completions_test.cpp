@@ -85,10 +85,10 @@ TEST(Completions, EchoedPrefixesAreScoredOnce) {
   Json prompts = Json::array();
   for (const char* end : {" 33", " 34", " 45", " 12"}) {
     Json ids = context;
-    for (const Json& id :
-         post(server.port(), "/tokenize", {{"prompt", end}, {"add_special_tokens", false}})
-             .json()["tokens"])
-      ids.push_back(id);
+    const Json tail =
+        post(server.port(), "/tokenize", {{"prompt", end}, {"add_special_tokens", false}})
+            .json()["tokens"];
+    for (const Json& id : tail) ids.push_back(id);
     prompts.push_back(std::move(ids));
   }
   const Json body = {{"prompt", prompts}, {"max_tokens", 1}, {"temperature", 0},
