@@ -1,5 +1,7 @@
 #include "serve/logprobs.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 
