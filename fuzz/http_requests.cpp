@@ -15,7 +15,8 @@ using namespace counterbeam;
 namespace {
 
 const LoadedModel& model() {
-  static const LoadedModel kModel = LoadedModel::load("", {.device = "cpu", .threads = 1});
+  static const LoadedModel kModel = LoadedModel::load(COUNTERBEAM_SOURCE_DIR "/models/tiny-dense",
+                                                      {.device = "cpu", .threads = 1});
   return kModel;
 }
 
