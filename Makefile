@@ -5,7 +5,7 @@ SECONDS ?= 20
 ASAN_TESTS ?= backend engine model search serve cli eval text grade base tensor cache theory
 TSAN_TESTS ?= engine search serve eval base cache
 # Too slow under a sanitizer, and about numbers or whole programs: make test runs them.
-SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:Report*:Diagnose*:ContextsSearch*:Halving*:*HumanEval*:*Hostile*:*Statistics*
+SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:Report*:Diagnose*:ContextsSearch*:Halving*:Chat.CtrlC*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-gpu test-faults fuzz-smoke bench bench-serve format check-format check-headers clean

@@ -244,7 +244,7 @@ TEST(Chat, CtrlCStopsAnAnswerAndKeepsIt) {
         "{ echo 'Tell me a story.'; echo '/method greedy'; echo '" + kFirst +
         "'; } | '" COUNTERBEAM_BINARY "' chat --json --seed 1 --method " + endless + " " + options +
         " & until grep -q '^SigCgt:.*[2367abef]$' /proc/$!/status; do sleep 0.05; done; "
-        "sleep 1; kill -INT $!; wait $!");
+        "sleep 2; kill -INT $!; wait $!");
     ASSERT_EQ(said.code, 0) << said.err;
     const std::size_t end = said.out.find('\n');
     EXPECT_TRUE(parse_json(said.out.substr(0, end), "first")["interrupted"].get<bool>());
