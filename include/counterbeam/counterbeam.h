@@ -29,6 +29,11 @@ struct LoadOptions {
   // Where answers stop. "turn": at the checkpoint's own end tokens, and at the token with which its
   // chat template ends an assistant's message; "eos": at the checkpoint's own end tokens alone.
   std::string stop_at = "turn";
+  // Servers that compute in place of this process, "http://HOST:PORT[,URL...]" (docs/remote.md).
+  // The model's folder then gives the tokenizer and the chat template; its weights are not read.
+  std::string engine{};
+  std::string engine_key{};    // sent to them as a bearer token; empty: none
+  std::string engine_model{};  // their name for the model; empty: the only one that they serve
 };
 
 // One turn of a conversation.

@@ -1,16 +1,22 @@
 #include "cli/loading.h"
 
+#include <cstdlib>
+
 #include "base/log.h"
 #include "base/output.h"
 
 namespace counterbeam::cli {
 
 LoadOptions load_options(const Globals& globals) {
+  const char* key = std::getenv("COUNTERBEAM_ENGINE_KEY");
   return {.device = globals.device,
           .dtype = globals.dtype,
           .threads = globals.threads,
           .progress = !globals.quiet && !globals.json,
-          .cache_bytes = globals.cache_bytes};
+          .cache_bytes = globals.cache_bytes,
+          .engine = globals.engine,
+          .engine_key = globals.engine_key.empty() && key ? key : globals.engine_key,
+          .engine_model = globals.engine_model};
 }
 
 LoadedModel load_model(const Globals& globals, const std::string& stop_at) {

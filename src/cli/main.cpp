@@ -31,9 +31,24 @@ std::string shell_word(const std::string& argument) {
   return quoted + "'";
 }
 
+// The command line as it could be typed again. It is written into results, so that keys are left
+// out of it.
 std::string command_line(std::span<const std::string> arguments) {
+  constexpr std::string_view kSecrets[] = {"--engine-key", "--api-key"};
   std::string line = "counterbeam";
-  for (const std::string& argument : arguments) line += " " + shell_word(argument);
+  bool secret = false;
+  for (const std::string& argument : arguments) {
+    const std::string_view name = std::string_view(argument).substr(0, argument.find('='));
+    const bool names_secret =
+        std::find(std::begin(kSecrets), std::end(kSecrets), name) != std::end(kSecrets);
+    if (secret)
+      line += " ...";
+    else if (names_secret && name.size() < argument.size())
+      line += fmt::format(" {}=...", name);
+    else
+      line += " " + shell_word(argument);
+    secret = names_secret && name.size() == argument.size();
+  }
   return line;
 }
 

@@ -16,6 +16,8 @@ std::optional<Precision> precision_named(const std::string& dtype) {
 }  // namespace
 
 LocalOptions engine_options(const LoadOptions& options) {
+  if (!options.engine.empty())
+    bad_input("--engine: this needs the weights of the model in this process; leave it out");
   LocalOptions local;
   local.device = options.device;
   local.precision = precision_named(options.dtype);

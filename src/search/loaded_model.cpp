@@ -19,6 +19,8 @@ LoadedModel::LoadedModel(LoadedModel&&) noexcept = default;
 LoadedModel& LoadedModel::operator=(LoadedModel&&) noexcept = default;
 
 LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& options) {
+  if (!options.engine.empty())
+    failed("--engine {}: this build has no remote engine yet", options.engine);
   std::unique_ptr<ModelSource> source = open_model(name);
   ModelParts parts = read_parts(*source);
   if (!parts.tokenizer) parts.tokenizer = source->tokenizer();  // throws: says what is missing
