@@ -11,6 +11,24 @@ void read(const DenseMatrix& matrix, int row, int first, std::span<float> to) {
   to_f32(values.dtype, from + static_cast<std::size_t>(first) * bytes_of(values.dtype), to);
 }
 
+template <typename Quantised>
+void read(const Quantised& matrix, int row, int first, std::span<float> to) {
+  matrix.read(row, first, to);
+}
+
+// Calls `use` with the format. REQUIRES a quantised one.
+template <typename Use>
+void with_codes(const StoredMatrix::Format& format, const Use& use) {
+  std::visit(
+      [&](const auto& matrix) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(matrix)>, DenseMatrix>)
+          CB_CHECK(false);
+        else
+          use(matrix);
+      },
+      format);
+}
+
 DenseMatrix checked(const TensorView& view) {
   if (view.shape.rank() != 2)
     bad_input("weights of shape {} are not a matrix", view.shape.to_string());
@@ -31,8 +49,33 @@ StoredMatrix::StoredMatrix(const TensorView& dense) : format_(checked(dense)) {
   in_ = static_cast<int>(dense.shape[1]);
 }
 
+StoredMatrix::StoredMatrix(const ScaledMatrix& scaled)
+    : out_(scaled.out), in_(scaled.in), format_(scaled) {}
+
+StoredMatrix::StoredMatrix(const BlockMatrix& blocks)
+    : out_(blocks.out), in_(blocks.in), format_(blocks) {}
+
 void StoredMatrix::read_row(int row, int first, std::span<float> to) const {
   std::visit([&](const auto& format) { read(format, row, first, to); }, format_);
+}
+
+std::optional<CodeLayout> StoredMatrix::codes() const {
+  if (std::holds_alternative<DenseMatrix>(format_)) return std::nullopt;
+  CodeLayout layout;
+  with_codes(format_, [&](const auto& matrix) { layout = matrix.codes(); });
+  return layout;
+}
+
+void StoredMatrix::read_codes(int row, int first, std::span<std::uint8_t> to) const {
+  with_codes(format_, [&](const auto& matrix) { matrix.read_codes(row, first, to); });
+}
+
+void StoredMatrix::read_scales(int row, std::span<float> scales, std::span<float> offsets) const {
+  with_codes(format_, [&](const auto& matrix) { matrix.read_scales(row, scales, offsets); });
+}
+
+void StoredMatrix::read_order(std::span<std::int32_t> to) const {
+  with_codes(format_, [&](const auto& matrix) { matrix.read_order(to); });
 }
 
 int stacked_rows(std::span<const StoredMatrix> parts) {

@@ -1,20 +1,19 @@
 // A weight matrix [out, in] as a checkpoint stores it, not decoded. Model sources give these, back
 // ends pack them.
 //
-// Every format is one alternative of `Format`. There is one today; the quantised formats become
-// further ones: values with scales per block (FP8), values with scales, zero points and an order of
-// groups (int8, int4, GPTQ, AWQ), self-contained blocks of a row (GGUF). An alternative is a struct
-// of views in the layout of its format, not one struct with many fields: the layouts differ in
-// which side is packed and in the order of the fields of a word, and a back end that multiplies by
-// quantised weights wants the bytes as they are. Two things are asked of an alternative: its shape,
-// and a read_row() that decodes a part of a row to float32. A back end without a better way packs
-// from read_row(). One with a better way uses std::visit, so that a new alternative does not
-// compile until that back end says how it handles it.
+// Every format is one alternative of `Format`: a struct of views in the layout of the file. Each
+// offers read(), which decodes a part of a row to float32, and the quantised ones also describe
+// themselves as codes with scales (code_layout.h). A back end packs from read_row(), or keeps the
+// codes and packs from codes(), read_codes() and read_scales(); neither needs to know the format.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <variant>
 
+#include "tensor/block_matrix.h"
+#include "tensor/code_layout.h"
+#include "tensor/scaled_matrix.h"
 #include "tensor/tensor.h"
 
 namespace counterbeam {
@@ -29,11 +28,14 @@ struct DenseMatrix {
 
 class StoredMatrix {
  public:
-  using Format = std::variant<DenseMatrix>;
+  using Format = std::variant<DenseMatrix, ScaledMatrix, BlockMatrix>;
 
   // Implicit: a dense tensor is a matrix. Throws an Error if it does not have two dimensions or a
   // dtype of weights. The view must outlive this.
   StoredMatrix(const TensorView& dense);
+  // Quantised. The caller has checked that the views fit each other, and they must outlive this.
+  StoredMatrix(const ScaledMatrix& scaled);
+  StoredMatrix(const BlockMatrix& blocks);
 
   int out() const { return out_; }
   int in() const { return in_; }
@@ -41,6 +43,15 @@ class StoredMatrix {
 
   // Decodes the elements [first, first + to.size()) of a row. REQUIRES that they exist.
   void read_row(int row, int first, std::span<float> to) const;
+
+  // None for dense weights.
+  std::optional<CodeLayout> codes() const;
+  // The codes of [first, first + to.size()) of a row, one per byte, and the scales of all groups of
+  // a row, and the offsets if the layout has them. REQUIRES codes(), and that they exist.
+  void read_codes(int row, int first, std::span<std::uint8_t> to) const;
+  void read_scales(int row, std::span<float> scales, std::span<float> offsets) const;
+  // The group of every input. REQUIRES codes() and to.size() == in().
+  void read_order(std::span<std::int32_t> to) const;
 
  private:
   int out_ = 0, in_ = 0;

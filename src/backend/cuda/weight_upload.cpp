@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
+#include <vector>
 
 #include "backend/cuda/launch.h"
 #include "base/error.h"
@@ -48,21 +49,36 @@ void WeightUpload::fill(std::byte* to, const std::byte* from, std::size_t bytes)
   });
 }
 
+void WeightUpload::fill_rows(std::byte* to, const StoredMatrix& part, int first, int rows) {
+  const std::size_t width = std::size_t(part.in());
+  if (const auto* dense = std::get_if<DenseMatrix>(&part.format())) {
+    const std::size_t row_bytes = width * bytes_of(dense->values.dtype);
+    return fill(to, dense->values.data + std::size_t(first) * row_bytes,
+                std::size_t(rows) * row_bytes);
+  }
+  readers_->each(rows, [&](int i, int) {
+    std::vector<float> numbers(width);
+    part.read_row(first + i, 0, numbers);
+    from_f32(numbers, DType::BF16, to + std::size_t(i) * width * 2);
+  });
+}
+
 void WeightUpload::pack(cudaStream_t stream, const Weights& weights,
                         std::span<const StoredMatrix> parts) {
   prepare();
   int first_out = 0;
   for (const StoredMatrix& part : parts) {
-    std::visit([&](const auto& format) { pack_part(stream, weights, first_out, format); },
-               part.format());
+    pack_part(stream, weights, first_out, part);
     first_out += part.out();
   }
 }
 
 void WeightUpload::pack_part(cudaStream_t stream, const Weights& weights, int first_out,
-                             const DenseMatrix& part) {
-  const int outs = static_cast<int>(part.values.shape[0]);
-  const std::size_t row_bytes = part.values.bytes() / std::size_t(outs);
+                             const StoredMatrix& part) {
+  const int outs = part.out();
+  const auto* dense = std::get_if<DenseMatrix>(&part.format());
+  const DType dtype = dense ? dense->values.dtype : DType::BF16;
+  const std::size_t row_bytes = std::size_t(part.in()) * bytes_of(dtype);
   const int at_once = static_cast<int>(std::max<std::size_t>(1, kPieceBytes / row_bytes));
   if (row_bytes > kPieceBytes) failed("a weight with {} inputs is too wide", weights.in);
   for (int first = 0; first < outs; first += at_once) {
@@ -71,12 +87,11 @@ void WeightUpload::pack_part(cudaStream_t stream, const Weights& weights, int fi
     turn_ = 1 - turn_;
     check(cudaEventSynchronize(piece.sent), "waiting for a copy");
     const std::size_t bytes = std::size_t(rows) * row_bytes;
-    fill(piece.host.data(), part.values.data + std::size_t(first) * row_bytes, bytes);
+    fill_rows(piece.host.data(), part, first, rows);
     check(cudaMemcpyAsync(piece.device.data(), piece.host.data(), bytes, cudaMemcpyHostToDevice,
                           stream),
           "copying weights");
-    pack_rows(stream, weights, first_out + first, rows, piece.device.data(),
-              number_of(part.values.dtype));
+    pack_rows(stream, weights, first_out + first, rows, piece.device.data(), number_of(dtype));
     check(cudaEventRecord(piece.sent, stream), "recording an event");
   }
 }
