@@ -89,12 +89,17 @@ void EvalCommand::resolve_methods() {
   shared.apply_to(run.methods, contexts.book());
 }
 
-EvalSummary EvalCommand::run_and_report(const LoadedModel& model,
-                                        const std::vector<TaskData>& loaded, const Globals& globals,
-                                        const std::string& experiment) {
+void EvalCommand::run_samples(const LoadedModel& model, const std::vector<TaskData>& loaded,
+                              const Globals& globals, const std::string& experiment) {
   run.experiment = experiment;
   prepare_run(globals);
   run_resumably([&] { run_eval(model, loaded, run); });
+}
+
+EvalSummary EvalCommand::run_and_report(const LoadedModel& model,
+                                        const std::vector<TaskData>& loaded, const Globals& globals,
+                                        const std::string& experiment) {
+  run_samples(model, loaded, globals, experiment);
   return write_reports(run.out);
 }
 
@@ -102,7 +107,13 @@ void EvalCommand::execute(const Globals& globals, const std::string& experiment)
   resolve_methods();
   const std::vector<TaskData> loaded = choice.load(globals.seed);
   const LoadedModel model = load_model(globals, choice.stop.at);
-  const EvalSummary summary = run_and_report(model, loaded, globals, experiment);
+  run_samples(model, loaded, globals, experiment);
+  if (run.shards > 1 && std::filesystem::is_empty(run.out / "samples.jsonl")) {
+    // More shards than problems: the folder is complete, and merge takes it.
+    print_message("counterbeam: shard {} has no problems\n", shard);
+    return;
+  }
+  const EvalSummary summary = write_reports(run.out);
   print_summary(summary, run.out, globals);
   if (!run.allow_failures) refuse_failures(summary);
 }

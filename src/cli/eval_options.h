@@ -37,6 +37,9 @@ struct EvalCommand {
   // REQUIRES: resolve_methods() was called.
   EvalSummary run_and_report(const LoadedModel& model, const std::vector<TaskData>& loaded,
                              const Globals& globals, const std::string& experiment);
+  // The same without the reports.
+  void run_samples(const LoadedModel& model, const std::vector<TaskData>& loaded,
+                   const Globals& globals, const std::string& experiment);
   // The pieces of these, for commands that run something else on tasks.
   void add_tasks_to(Command& command);    // data, prompts, where answers stop
   void add_running_to(Command& command);  // samples, resuming, concurrency, failures

@@ -170,6 +170,24 @@ TEST(Eval, DoesNotDependOnThreadsConcurrencyAndMemory) {
   }
 }
 
+TEST(Eval, AShardWithoutProblemsIsDoneAndMerges) {
+  const TemporaryFolder folder;
+  std::string shards;
+  for (int shard = 0; shard < 5; ++shard) {
+    const fs::path out = folder.path() / std::to_string(shard);
+    const CommandResult run =
+        run_counterbeam(eval_arguments(out, fmt::format("--shard {}/5", shard)));
+    EXPECT_EQ(run.code, 0) << run.err;
+    EXPECT_EQ(run.err.find("shard 4/5 has no problems") != std::string::npos, shard == 4);
+    shards += fmt::format("'{}' ", out.string());
+  }
+  const fs::path all = folder.path() / "all";
+  const CommandResult merged =
+      run_counterbeam(fmt::format("merge {} --out '{}'", shards, all.string()));
+  EXPECT_EQ(merged.code, 0) << merged.err;
+  EXPECT_EQ(samples_of(all), whole_run());
+}
+
 TEST(Eval, ShardsMergeToTheWhole) {
   const TemporaryFolder folder;
   const fs::path a = folder.path() / "a", b = folder.path() / "b", all = folder.path() / "all";
