@@ -8,7 +8,7 @@ TSAN_TESTS ?= engine search serve eval base cache
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:Report*:Diagnose*:ContextsSearch*:Halving*:Chat.CtrlC*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-gpu test-faults fuzz-smoke bench bench-serve format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-gpu test-faults fuzz-smoke bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -20,6 +20,7 @@ help:
 	@echo 'make test-install  install, then build and run the example against the installed library'
 	@echo 'make test-web    test the HTML pages in Chromium'
 	@echo 'make test-clients  test the server with openai-python, lm-evaluation-harness, inspect_ai (PyPI)'
+	@echo 'make test-slurm  test tools/slurm on a real Slurm cluster on this machine'
 	@echo 'make test-faults fail every allocation, thread, file operation once and for ever (PART=I/N: every N-th)'
 	@echo 'make test-gpu    test the CUDA back end on a machine with a GPU'
 	@echo 'make fuzz-smoke  run every fuzz target for SECONDS=$(SECONDS)'
@@ -84,6 +85,11 @@ build/open-webui: tests/clients/requirements-open-webui.txt
 	@touch $@
 test-clients: build $(CLIENTS) $(OPEN_WEBUI)
 	cd tests/clients && OPEN_WEBUI=$(abspath $(OPEN_WEBUI)) $(abspath $(CLIENTS))/bin/python -B -W ignore::ResourceWarning -m unittest -v $(CLIENT_TESTS)
+
+# A Slurm cluster of its own under build/slurm, on ports of 127.0.0.1; it is removed afterwards.
+test-slurm: build
+	@tools/setup slurm
+	cd tests/slurm && /usr/bin/python3 -B -m unittest discover -v -p '*_test.py'
 
 test-gpu: setup
 	cmake --preset cuda
