@@ -36,6 +36,8 @@ class WeightOps {
   // are no longer needed when the call returns.
   virtual std::unique_ptr<PackedMatrix> pack(std::span<const StoredMatrix> parts) = 0;
   virtual std::unique_ptr<Vector> upload(std::span<const TensorView> parts) = 0;
+  // Bytes of all matrices packed so far; 0 if the back end does not count them.
+  virtual std::int64_t matrix_bytes() const { return 0; }
   // Random numbers in (-scale, scale), for benchmarks: made by the back end where that is faster
   // than uploading them.
   virtual std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,

@@ -84,8 +84,10 @@ void CpuOps::score_given(std::span<HeadResult> results, Matrix x, const PackedMa
   const auto score_block = [&](int block, int worker) {
     const int column = block * Scores::kBlock, width = std::min(Scores::kBlock, vocab - column);
     Product part = product;
-    part.out = {scratch(worker, std::size_t(kScoredRows) * HeadChunk::kBlockStride),
+    constexpr std::size_t kLogits = std::size_t(kScoredRows) * HeadChunk::kBlockStride;
+    part.out = {scratch(worker, kLogits + decode_floats(product, kScoredRows)),
                 HeadChunk::kBlockStride};
+    part.scratch = part.out.data + kLogits;
     part.first_column = column;
     for (int chunk = 0; chunk < chunks; ++chunk) {
       part.inputs = inputs_.data() + std::size_t(chunk) * chunk_bytes;
@@ -125,13 +127,14 @@ void CpuOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatri
   HeadChunk chunk(kernels_, product_kernels(), product, rows, jobs, which);
   logits_.want(chunk.kept_floats() * sizeof(float));
   chunk.keep_in(logits_.floats());
+  const std::size_t decoding = decode_floats(product, picked.rows);
   pool_.split(chunk.blocks(), 1, [&](int begin, int end, int worker) {
-    float* space = scratch(worker, rows.size() * HeadChunk::kBlockStride);
+    float* space = scratch(worker, rows.size() * HeadChunk::kBlockStride + decoding);
     for (int block = begin; block < end; ++block) chunk.make_block(block, space);
   });
 
   const auto finish = [&](int j, TokenId given, int worker) {
-    results[j] = chunk.finish(jobs[j], given, scratch(worker, rows.size() * kPanel));
+    results[j] = chunk.finish(jobs[j], given, scratch(worker, rows.size() * kPanel + decoding));
   };
   const auto leads = [&](int j) { return jobs[j].follows < 0 || jobs[j].given >= 0; };
   const int asked = static_cast<int>(which.size());

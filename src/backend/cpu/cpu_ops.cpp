@@ -52,7 +52,9 @@ std::int64_t CpuOps::state_bytes(const StateShape& shape) const {
 }
 
 std::unique_ptr<PackedMatrix> CpuOps::pack(std::span<const StoredMatrix> parts) {
-  return pack_matrix(parts, precision_, pool_);
+  auto matrix = pack_matrix(parts, precision_, pool_);
+  matrix_bytes_ += static_cast<std::int64_t>(matrix->panels.bytes());
+  return matrix;
 }
 
 std::unique_ptr<Vector> CpuOps::upload(std::span<const TensorView> parts) {
@@ -131,6 +133,7 @@ Product CpuOps::product_of(const PackedMatrix& weight) const {
   product.depth = cpu(weight).depth;
   product.columns = weight.out;
   product.weights = cpu(weight).panels.data();
+  if (cpu(weight).form) product.codes = &cpu(weight).codes;
   return product;
 }
 
@@ -163,8 +166,16 @@ void CpuOps::multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vect
   // Every part reads all inputs: if they exceed the cache, use fewer and larger parts.
   if (product_kernels().packed_bytes(x.rows, product.depth) > kCachedInputs)
     grain = std::max(grain, panels / (4 * pool_.threads()));
-  pool_.split(panels, grain,
-              [&](int begin, int end) { product_kernels().multiply(product, begin, end); });
+  const std::size_t floats = decode_floats(product, x.rows);
+  pool_.split(panels, grain, [&](int begin, int end, int worker) {
+    Product part = product;
+    part.scratch = floats > 0 ? scratch(worker, floats) : nullptr;
+    product_kernels().multiply(part, begin, end);
+  });
+}
+
+std::size_t CpuOps::decode_floats(const Product& product, int rows) const {
+  return product.codes ? product_kernels().scratch_floats(rows, product.depth) : 0;
 }
 
 void CpuOps::matmul(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias) {
@@ -194,6 +205,7 @@ void CpuOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, cons
     float* up = gate + rows * width;
     Product part = product;
     part.out = {gate, width};
+    part.scratch = gate + 2 * std::size_t(rows) * std::size_t(group * kPanel);
     part.first_column = first * kPanel;
     part.next_weights = weights_at(panels + first);
     product_kernels().multiply(part, first, last);
@@ -204,10 +216,11 @@ void CpuOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, cons
     for (int r = 0; r < rows; ++r)
       gate_mul(rows_of(out).row(r) + first * kPanel, gate + r * width, up + r * width, width);
   };
+  const std::size_t decoding = decode_floats(product, rows);
   const double panel_work = 2.0 * rows * product.depth * kPanel;
   const int grain = static_cast<int>(kShareProducts / panel_work) + 1;
   pool_.split(panels, grain, [&](int begin, int end, int worker) {
-    float* both = scratch(worker, 2 * std::size_t(rows) * std::size_t(group * kPanel));
+    float* both = scratch(worker, 2 * std::size_t(rows) * std::size_t(group * kPanel) + decoding);
     for (int first = begin; first < end; first += group)
       multiply_group(first, std::min(first + group, end), both);
   });

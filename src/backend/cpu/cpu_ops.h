@@ -27,6 +27,7 @@ class CpuOps : public Ops {
 
   std::unique_ptr<PackedMatrix> pack(std::span<const StoredMatrix> parts) override;
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
+  std::int64_t matrix_bytes() const override { return matrix_bytes_; }
 
   std::int64_t page_bytes(const KvShape& shape) const override;
   std::int64_t state_bytes(const StateShape& shape) const override;
@@ -75,6 +76,8 @@ class CpuOps : public Ops {
   // Whether the delta rule is computed in chunks (AMX only).
   bool takes_chunks() const { return precision_ == Precision::Bf16 && kernels_.delta_chunks; }
   Product product_of(const PackedMatrix& weight) const;
+  // Scratch that a thread needs to decode the weights; 0 if they are numbers.
+  std::size_t decode_floats(const Product& product, int rows) const;
   // Packs the inputs of a product into inputs_ and returns the product with its pointers set.
   Product prepare(Rows x, int rows, const PackedMatrix& weight);
   void multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vector* bias, bool add);
@@ -99,6 +102,7 @@ class CpuOps : public Ops {
   ThreadPool pool_;
   const BackendCosts costs_;
 
+  std::int64_t matrix_bytes_ = 0;
   Batch batch_;
   PageOrder page_order_;
   std::vector<const Segment*> row_segment_;  // [rows]

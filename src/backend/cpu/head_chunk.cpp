@@ -52,6 +52,7 @@ void HeadChunk::make_block(int block, float* space) {
   const int column = block * Scores::kBlock, width = std::min(Scores::kBlock, vocab_ - column);
   Product part = product_;
   part.out = {space, kBlockStride};
+  part.scratch = space + std::size_t(count()) * kBlockStride;
   part.first_column = column;
   products_.multiply(part, block * kBlockPanels, (column + width + kPanel - 1) / kPanel);
   for (int r = 0; r < count(); ++r) {
@@ -75,6 +76,7 @@ float HeadChunk::logit(int row, TokenId token, float* space) const {
   if (drawn_place_[at] >= 0) return kept_.row(drawn_place_[at])[token];
   Product part = product_;
   part.out = {space, kPanel};
+  part.scratch = space + std::size_t(count()) * kPanel;
   part.first_column = panel * kPanel;
   products_.multiply(part, panel, panel + 1);
   return part.out.row(at)[token % kPanel];

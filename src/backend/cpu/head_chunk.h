@@ -26,11 +26,12 @@ class HeadChunk {
   std::size_t kept_floats() const;
   void keep_in(float* memory) { kept_.data = memory; }
 
-  // Computes and summarises a block of the vocabulary. `space`: count() x kBlockStride floats.
+  // Computes and summarises a block of the vocabulary. `space`: count() x kBlockStride floats, and
+  // what the product needs as scratch.
   void make_block(int block, float* space);
 
   // REQUIRES all blocks to be made. Scores `given`, or draws if it is negative. `space`: count() x
-  // kPanel floats.
+  // kPanel floats, and what the product needs as scratch.
   HeadResult finish(const HeadJob& job, TokenId given, float* space) const;
 
  private:

@@ -4,6 +4,8 @@
 // Weights are stored in panels of kPanel output columns, each with the whole depth (the inputs,
 // padded with zeros to a multiple of kDepthStep), so that a product is one stream through memory:
 //   float32  [panel][depth][kPanel]        bf16  [panel][depth / 2][kPanel][2]
+// Quantised weights stay codes (struct CodePanels); a product decodes them on the way to its
+// registers, in parts that stay in the cache, into the layout above.
 // A page of keys is one such panel per head (columns are tokens, depth is the head's width), a page
 // of values is width / kPanel panels (columns are the head's width, depth is tokens).
 #pragma once
@@ -12,6 +14,7 @@
 #include <cstdint>
 
 #include "base/ids.h"
+#include "tensor/code_layout.h"
 
 namespace counterbeam {
 
@@ -29,6 +32,27 @@ struct Rows {
   float* row(int index) const { return data + index * stride; }
 };
 
+// Panels of quantised weights. The codes of a panel are in the order of the numbers that they stand
+// for, one byte each; or two lines in one (a line is one index of depth or depth / 2 above), the
+// first one in the lower halves of the bytes. A panel is a run per group: scales [kPanel], then
+// offsets [kPanel] if there are any, then the codes of the group. With an `order`, the scales and
+// offsets of all groups come first, then all codes.
+struct CodePanels {
+  CodeKind kind = CodeKind::Int8;
+  int depth = 0;   // padded
+  int group = 0;   // inputs of a run, a multiple of 16; the last run may have more or fewer
+  int groups = 1;  // with an order: of the scales
+  bool offsets = false;
+  const float* table = nullptr;         // [16], for Int4
+  const std::int32_t* order = nullptr;  // [depth] the group of every input, or none
+
+  std::ptrdiff_t head_bytes() const { return (offsets ? 2 : 1) * kPanel * 4; }
+  std::ptrdiff_t code_bytes(std::ptrdiff_t inputs) const {
+    return inputs * kPanel / (kind == CodeKind::Int4 ? 2 : 1);
+  }
+  std::ptrdiff_t panel_bytes() const { return groups * head_bytes() + code_bytes(depth); }
+};
+
 struct Product {
   const void* inputs = nullptr;  // packed by ProductKernels::pack
   const void* weights = nullptr;
@@ -40,6 +64,8 @@ struct Product {
   const float* bias = nullptr;         // [columns] or none
   bool add = false;                    // to what is in `out`
   const void* next_weights = nullptr;  // to prefetch: what the next product reads, or null
+  const CodePanels* codes = nullptr;   // the weights are codes; null: numbers
+  float* scratch = nullptr;            // with codes: ProductKernels::scratch_floats
 };
 
 // GEMM with one type of weights. pack() converts inputs [from, until) of all rows, both multiples
@@ -48,6 +74,7 @@ struct ProductKernels {
   std::size_t (*packed_bytes)(int rows, int depth);
   void (*pack)(void* to, Rows x, int rows, int width, int depth, int from, int until);
   void (*multiply)(const Product& product, int first_panel, int last_panel);
+  std::size_t (*scratch_floats)(int rows, int depth);  // of one thread, for codes
 };
 
 // Consecutive tokens of a sequence and the query heads that share one key head.

@@ -5,6 +5,9 @@
 // own stream: from memory into the L2 cache 16 KB ahead, from there into the L1 cache 4 KB ahead.
 // More rows take two blocks at a time (four tiles of sums) while the next panel is prefetched.
 //
+// Codes are decoded by vector instructions into a buffer of bf16 weights: up to 48 rows, two steps
+// ahead of the tiles, in the L1 cache; more rows, a panel's part of the depth at a time.
+//
 // Row invariance: a sum starts from the bias and the residual and is accumulated over the depth in
 // ascending order, whatever the other rows are, also if it is stored and reloaded between two parts
 // of the depth. One row gives the same bits as a thousand.
@@ -34,6 +37,10 @@ int blocks(int rows) {
 // [block][depth / kTileDepth][kTileRows][kTileDepth]
 std::size_t packed_bytes(int rows, int depth) {
   return static_cast<std::size_t>(blocks(rows)) * kTileRows * depth * sizeof(std::uint16_t);
+}
+
+std::size_t scratch_floats(int rows, int depth) {
+  return blocks(rows) > 3 ? static_cast<std::size_t>(depth) * kPanel / 2 : 0;
 }
 
 void pack(void* to, Rows x, int rows, int width, int depth, int from, int until) {
@@ -166,10 +173,11 @@ void store_sums(const SumPlace& place, std::integer_sequence<int, kTile...>) {
 // One step of kTileDepth inputs for one to three blocks of rows. The first block is at `a`, the
 // next ones follow at a distance of `block_bytes`. Tiles 0 to 5 hold sums, the others weights and
 // inputs. With two blocks, weights and inputs have two tiles each, loaded first by begin_pair() and
-// then for the next step right after their last use. kOnce: this is the only pass over the weights,
+// then for the next step, whose weights are at `next` (null: there is none), right after their last
+// use. kOnce: this is the only pass over the weights,
 // so it prefetches as many lines as it consumes.
 template <int kBlocks, bool kOnce>
-void multiply_step(const char* a, std::ptrdiff_t block_bytes, const char* w, bool more,
+void multiply_step(const char* a, std::ptrdiff_t block_bytes, const char* w, const char* next,
                    Fetch& fetch) {
   constexpr int kSlots = kBlocks == 1 ? 3 : kBlocks == 2 ? 4 : 7;
   const auto ask = [&](int slot) {
@@ -192,14 +200,14 @@ void multiply_step(const char* a, std::ptrdiff_t block_bytes, const char* w, boo
     ask(0);
     multiply_tiles<1, 4, 7>();
     ask(1);
-    if (more) reload_tile<4>(a + kTileBytes, 64);
+    if (next) reload_tile<4>(a + kTileBytes, 64);
     multiply_tiles<2, 5, 6>();
     ask(2);
-    if (more) reload_tile<6>(w + kPanelStepBytes, kPanelStride);
+    if (next) reload_tile<6>(next, kPanelStride);
     multiply_tiles<3, 5, 7>();
     ask(3);
-    if (more) reload_tile<7>(w + kPanelStepBytes + 64, kPanelStride);
-    if (more) reload_tile<5>(a + block_bytes + kTileBytes, 64);
+    if (next) reload_tile<7>(next + 64, kPanelStride);
+    if (next) reload_tile<5>(a + block_bytes + kTileBytes, 64);
   } else {
     load_tile<6>(w, kPanelStride);
     ask(0);
@@ -233,9 +241,47 @@ void begin_pair(const char* a, std::ptrdiff_t block_bytes, const char* w) {
   load_tile<5>(a + block_bytes, 64);
 }
 
+// Where multiply_blocks() finds the weights of a step: numbers in memory, or codes that it decodes
+// two steps ahead.
+struct Numbers {
+  const char* at;
+  void begin(int) {}
+  const char* weights(int step) const {
+    return at + static_cast<std::ptrdiff_t>(step) * kPanelStepBytes;
+  }
+  void ahead(int) {}
+};
+struct Decoded {
+  static constexpr int kSteps = 4;
+  const CodePanels& codes;
+  const char* panel;
+  int steps;
+  alignas(64) char ring[kSteps][kPanelStepBytes];
+
+  Decoded(const Product& p, int index)
+      : codes(*p.codes),
+        panel(static_cast<const char*>(p.weights) + index * p.codes->panel_bytes()),
+        steps(p.depth / kTileDepth) {}
+  void decode(int step) {
+    if (step < steps)
+      Decode<S, 2>::run(codes, panel, step * kTileDepth, (step + 1) * kTileDepth,
+                        ring[step % kSteps]);
+  }
+  void begin(int step) {
+    decode(step);
+    decode(step + 1);
+    settled();
+  }
+  const char* weights(int step) const { return ring[step % kSteps]; }
+  void ahead(int step) {
+    decode(step + 2);
+    settled();
+  }
+};
+
 // One panel times one to three blocks of rows, over a part of the depth.
-template <int kBlocks, bool kOnce>
-void multiply_blocks(const Product& p, int panel, int block, int from, int until, const char* w,
+template <int kBlocks, bool kOnce, typename Weights>
+void multiply_blocks(const Product& p, int panel, int block, int from, int until, Weights& weights,
                      Fetch& fetch) {
   const auto* a = static_cast<const char*>(p.inputs) +
                   (static_cast<std::ptrdiff_t>(block) * p.depth + from) * kTileRows * 2;
@@ -258,17 +304,21 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
   } else {
     zero_sums(kSums);
   }
-  if constexpr (kBlocks == 2) begin_pair(a, block_bytes, w);
+  weights.begin(0);
+  if constexpr (kBlocks == 2) begin_pair(a, block_bytes, weights.weights(0));
   // Prefetches the next outputs, up to two rows per step: storing a tile to lines that are not in
   // the cache is slow.
   int row = kOnce ? p.rows : (block + kBlocks) * kTileRows;
   const int last_row = least(p.rows, row + kBlocks * kTileRows);
-  for (int k = from; k < until; k += kTileDepth, a += kTileBytes, w += kPanelStepBytes) {
+  const int steps = (until - from) / kTileDepth;
+  for (int step = 0; step < steps; ++step, a += kTileBytes) {
     for (int ahead = 0; ahead < 2 && row < last_row; ++ahead, ++row) {
       __builtin_prefetch(out_of(p, row, column), 1, 3);
       __builtin_prefetch(out_of(p, row, column + 16), 1, 3);
     }
-    multiply_step<kBlocks, kOnce>(a, block_bytes, w, k + kTileDepth < until, fetch);
+    weights.ahead(step);
+    multiply_step<kBlocks, kOnce>(a, block_bytes, weights.weights(step),
+                                  step + 1 < steps ? weights.weights(step + 1) : nullptr, fetch);
   }
   store_sums(whole ? straight : beside, kSums);
   if (whole) return;
@@ -286,8 +336,61 @@ void multiply_once(const Product& p, Walk walk, const char* end) {
   Fetch fetch;
   fetch.memory = {walk.weights() + kFromMemory, until, next};
   fetch.cache = {walk.weights() + kFromCache, until, next};
-  for (; !walk.done(); walk.advance())
-    multiply_blocks<kBlocks, true>(p, walk.panel(), 0, 0, p.depth, walk.weights(), fetch);
+  for (; !walk.done(); walk.advance()) {
+    Numbers weights{walk.weights()};
+    multiply_blocks<kBlocks, true>(p, walk.panel(), 0, 0, p.depth, weights, fetch);
+  }
+}
+
+// The same from codes: decoding prefetches its own stream.
+template <int kBlocks>
+void multiply_codes_once(const Product& p, int first_panel, int last_panel) {
+  Fetch fetch;
+  for (int panel = first_panel; panel < last_panel; ++panel) {
+    Decoded weights(p, panel);
+    multiply_blocks<kBlocks, false>(p, panel, 0, 0, p.depth, weights, fetch);
+  }
+}
+
+// Whether a tile of sums is partly outside the output. Such tiles have no place to keep partial
+// sums: they take the whole depth in the first part.
+bool at_edge(const Product& p, int panel, int last_block) {
+  return last_block * kTileRows > p.rows || (panel + 1) * kPanel > p.columns;
+}
+
+// The work of one position of a walk, two blocks of rows at a time. `first` is the Fetch of the
+// first pair, `others` that of the others; `w`: the weights from the start of the part.
+void multiply_part(const Product& p, const Walk& now, const char* w, Fetch& first, Fetch& others) {
+  const int all = blocks(p.rows);
+  for (int block = 0; block < all; block += 2) {
+    int until = now.until();
+    if (!now.one_part() && at_edge(p, now.panel(), least(block + 2, all))) {
+      if (now.from() > 0) continue;
+      until = p.depth;
+    }
+    Numbers weights{w};
+    Fetch& fetch = block == 0 ? first : others;
+    if (block + 1 < all) {
+      multiply_blocks<2, false>(p, now.panel(), block, now.from(), until, weights, fetch);
+    } else {
+      multiply_blocks<1, false>(p, now.panel(), block, now.from(), until, weights, fetch);
+    }
+  }
+}
+
+// Decodes a part of a panel once for all rows. The first part is decoded whole where tiles at an
+// edge need it.
+void multiply_codes_pairs(const Product& p, Walk walk) {
+  Fetch none;
+  const int all = blocks(p.rows);
+  auto* decoded = reinterpret_cast<char*>(p.scratch);
+  for (; !walk.done(); walk.advance()) {
+    const bool whole = walk.from() == 0 && at_edge(p, walk.panel(), all);
+    const char* panel = static_cast<const char*>(p.weights) + walk.panel() * p.codes->panel_bytes();
+    Decode<S, 2>::run(*p.codes, panel, walk.from(), whole ? p.depth : walk.until(), decoded);
+    settled();
+    multiply_part(p, walk, decoded, none, none);
+  }
 }
 
 // Two blocks of rows at a time; the next panel's weights are prefetched meanwhile.
@@ -304,23 +407,20 @@ void multiply_pairs(const Product& p, Walk walk, const char* end) {
     ahead.memory.end = ahead.memory.at + static_cast<std::ptrdiff_t>(now.steps()) * kPanelStepBytes;
     const int asked = kSlots * least(passes, 8);
     ahead.lines = (kStepLines + asked - 1) / asked;
-    for (int block = 0; block < all; block += 2) {
-      const int last_row = least(block + 2, all) * kTileRows;
-      int until = now.until();
-      // Tiles at the edge of the output have no place to keep partial sums: they take the whole
-      // depth in the first part.
-      if (!now.one_part() && (last_row > p.rows || (now.panel() + 1) * kPanel > p.columns)) {
-        if (now.from() > 0) continue;
-        until = p.depth;
-      }
-      const auto work = block + 1 < all ? multiply_blocks<2, false> : multiply_blocks<1, false>;
-      work(p, now.panel(), block, now.from(), until, now.weights(),
-           first && block == 0 ? near : ahead);
-    }
+    multiply_part(p, now, now.weights(), first ? near : ahead, ahead);
   }
 }
 
+void multiply_code_rows(const Product& p, int first_panel, int last_panel) {
+  const int all = blocks(p.rows);
+  if (all == 1) return multiply_codes_once<1>(p, first_panel, last_panel);
+  if (all == 2) return multiply_codes_once<2>(p, first_panel, last_panel);
+  if (all == 3) return multiply_codes_once<3>(p, first_panel, last_panel);
+  multiply_codes_pairs(p, Walk(p, first_panel, last_panel));
+}
+
 void multiply_rows(const Product& p, int first_panel, int last_panel) {
+  if (p.codes) return multiply_code_rows(p, first_panel, last_panel);
   const Walk walk(p, first_panel, last_panel);
   const char* end =
       walk.weights() + static_cast<std::ptrdiff_t>(last_panel - first_panel) * p.depth * kPanel * 2;
@@ -350,7 +450,7 @@ void multiply(const Product& p, int first_panel, int last_panel) {
 
 constexpr Kernels table() {
   Kernels kernels = kernel_table<S>();
-  kernels.bf16 = {packed_bytes, pack, multiply};
+  kernels.bf16 = {packed_bytes, pack, multiply, scratch_floats};
   kernels.attention_bf16 = AmxAttention::run;
   kernels.attention_rows = AmxAttention::kRows;
   kernels.delta_chunks = AmxDelta::run;

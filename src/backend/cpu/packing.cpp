@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "backend/cpu/code_packing.h"
 #include "base/error.h"
 
 namespace counterbeam {
@@ -82,6 +83,23 @@ void pack_panel_f32(std::byte* to, std::span<const SourceRow> rows, int width) {
   }
 }
 
+void pack_numbers(CpuMatrix& matrix, std::span<const SourceRow> rows, ThreadPool& pool) {
+  const std::size_t panel_bytes = matrix.panel_bytes();
+  matrix.panels = Memory(panel_bytes * static_cast<std::size_t>(matrix.panel_count()));
+  pool.split(matrix.panel_count(), 1, [&](int begin, int end) {
+    for (int panel = begin; panel < end; ++panel) {
+      const std::size_t first = std::size_t(panel) * kPanel;
+      const auto here = rows.subspan(first, std::min<std::size_t>(kPanel, rows.size() - first));
+      std::byte* to = matrix.panels.data() + std::size_t(panel) * panel_bytes;
+      if (matrix.precision == Precision::Bf16) {
+        pack_panel_bf16(to, here, matrix.in);
+      } else {
+        pack_panel_f32(to, here, matrix.in);
+      }
+    }
+  });
+}
+
 }  // namespace
 
 const float* CpuVector::by_tap(int taps) const {
@@ -104,25 +122,15 @@ std::unique_ptr<CpuMatrix> pack_matrix(std::span<const StoredMatrix> parts, Prec
   matrix->in = parts[0].in();
   matrix->precision = precision;
   matrix->depth = round_up(matrix->in, kDepthStep);
-  const std::size_t panel_bytes = matrix->panel_bytes();
-  matrix->panels = Memory(panel_bytes * static_cast<std::size_t>(matrix->panel_count()));
-  pool.split(matrix->panel_count(), 1, [&](int begin, int end) {
-    for (int panel = begin; panel < end; ++panel) {
-      const std::size_t first = std::size_t(panel) * kPanel;
-      const auto here =
-          std::span(rows).subspan(first, std::min<std::size_t>(kPanel, rows.size() - first));
-      std::byte* to = matrix->panels.data() + std::size_t(panel) * panel_bytes;
-      if (precision == Precision::Bf16) {
-        pack_panel_bf16(to, here, matrix->in);
-      } else {
-        pack_panel_f32(to, here, matrix->in);
-      }
-    }
-  });
+  matrix->form = common_form(parts);
+  if (matrix->form && pack_codes(*matrix, parts, pool)) return matrix;
+  matrix->form.reset();
+  pack_numbers(*matrix, rows, pool);
   return matrix;
 }
 
 void unpack_row(float* out, const CpuMatrix& matrix, int row) {
+  if (matrix.form) return unpack_codes(out, matrix, row);
   const std::byte* panel = matrix.panels.data() + std::size_t(row / kPanel) * matrix.panel_bytes();
   const int column = row % kPanel;
   if (matrix.precision == Precision::F32) {

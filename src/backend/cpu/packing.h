@@ -1,10 +1,11 @@
-// Packs tensors of any float type into the weight panels of kernels.h, and unpacks single rows (for
-// embeddings).
+// Packs matrices into the weight panels of kernels.h, and unpacks single rows (for embeddings).
+// Quantised matrices that have a common form (code_form.h) stay codes, all others become numbers.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "backend/code_form.h"
 #include "backend/cpu/kernels.h"
 #include "backend/cpu/memory.h"
 #include "backend/ops.h"
@@ -16,9 +17,12 @@ struct CpuMatrix : PackedMatrix {
   Precision precision = Precision::F32;
   int depth = 0;  // `in`, padded
   Memory panels;
+  std::optional<CodeForm> form;  // of codes; none: numbers
+  CodePanels codes;              // points into `form`
 
   int panel_count() const { return round_up(out, kPanel) / kPanel; }
   std::size_t panel_bytes() const {
+    if (form) return static_cast<std::size_t>(codes.panel_bytes());
     return static_cast<std::size_t>(depth) * kPanel * (precision == Precision::F32 ? 4 : 2);
   }
 };
@@ -32,8 +36,7 @@ struct CpuVector : Vector {
   mutable std::vector<float> by_tap_;
 };
 
-// Stacks the parts along their first dimension. Throws an Error if they are not matrices of one
-// width or not of a float type.
+// Stacks the parts along their first dimension. Throws an Error if they differ in width.
 std::unique_ptr<CpuMatrix> pack_matrix(std::span<const StoredMatrix> parts, Precision precision,
                                        ThreadPool& pool);
 

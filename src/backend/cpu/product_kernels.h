@@ -2,9 +2,11 @@
 // type and interleaved in blocks of up to S::kRows; a block keeps its sums in registers and loads a
 // weight once for all its rows, and a panel stays in the L2 cache while the other blocks pass over
 // it. An output is one chain of multiply-adds over the depth in ascending order, in a lane of its
-// own: one row gives the same bits as a thousand.
+// own: one row gives the same bits as a thousand. Codes are decoded a part of a panel at a time,
+// which all blocks then pass over; the sums wait in memory meanwhile, so the chain is the same.
 #pragma once
 
+#include "backend/cpu/decode_kernels.h"
 #include "backend/cpu/kernels.h"
 
 namespace counterbeam {
@@ -18,6 +20,21 @@ struct BlockSums {
   void clear() {
 #pragma GCC unroll 16
     for (int r = 0; r < R; ++r) sum[r][0] = sum[r][1] = S::zero();
+  }
+  // Sums wait in rows of kPanel floats.
+  void load(const float* from) {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      sum[r][0] = S::load(from + r * kPanel);
+      sum[r][1] = S::load(from + r * kPanel + S::kWidth);
+    }
+  }
+  void store(float* to) const {
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+      S::store(to + r * kPanel, sum[r][0]);
+      S::store(to + r * kPanel + S::kWidth, sum[r][1]);
+    }
   }
   void step(typename S::F x, typename S::F w0, typename S::F w1, int r) {
     sum[r][0] = S::fma(x, w0, sum[r][0]);
@@ -123,6 +140,10 @@ struct ProductLoops {
     return static_cast<std::size_t>(rows) * input_words(depth) * sizeof(Input);
   }
 
+  static std::size_t scratch_floats(int rows, int) {
+    return kDecodedWords + static_cast<std::size_t>(rows) * kPanel;
+  }
+
   static void pack(void* to, Rows x, int rows, int width, int depth, int from, int until) {
     constexpr int kStep = 2 * S::kWidth;  // one or two cache lines of every row at a time
     for (int block = 0; block < Blocks::count(rows); ++block) {
@@ -138,6 +159,7 @@ struct ProductLoops {
   }
 
   static void multiply(const Product& p, int first_panel, int last_panel) {
+    if (p.codes) return multiply_codes(p, first_panel, last_panel);
     const int blocks = Blocks::count(p.rows);
     for (int panel = first_panel; panel < last_panel; ++panel) {
       const Weight* weights = panel_of(p, panel);
@@ -152,6 +174,56 @@ struct ProductLoops {
   }
 
  private:
+  static constexpr int kDecodedWords = 128 * kPanel;  // of a panel at a time: 16 KB
+
+  static void multiply_codes(const Product& p, int first_panel, int last_panel) {
+    constexpr int kPart = kDecodedWords / kPanel * W::kInputs;
+    auto* decoded = reinterpret_cast<Weight*>(p.scratch);
+    float* kept = p.scratch + kDecodedWords;  // sums [rows][kPanel]
+    for (int panel = first_panel; panel < last_panel; ++panel) {
+      const char* codes = static_cast<const char*>(p.weights) + panel * p.codes->panel_bytes();
+      for (int from = 0; from < p.depth; from += kPart) {
+        const int until = from + kPart < p.depth ? from + kPart : p.depth;
+        Decode<S, W::kInputs>::run(*p.codes, codes, from, until, decoded);
+        for (int block = 0; block < Blocks::count(p.rows); ++block) {
+          const int first = Blocks::first(block, p.rows), last = Blocks::first(block + 1, p.rows);
+          with_rows<S>(last - first, [&]<int R>() {
+            multiply_decoded<R>(p, panel, first, decoded, from, until, kept);
+          });
+        }
+      }
+    }
+  }
+
+  template <int R>
+  static void multiply_decoded(const Product& p, int panel, int first_row, const Weight* weights,
+                               int from, int until, float* kept) {
+    const Input* inputs = static_cast<const Input*>(p.inputs) + first_row * input_words(p.depth) +
+                          R * input_words(from);
+    const int groups = (until - from) / W::kInputs / 4;
+    for (int column = 0; column < kPanel; column += BlockSums<S, R>::kColumns) {
+      BlockSums<S, R> sums;
+      sums.clear();
+      float* place = kept + first_row * kPanel + column;
+      if (from > 0) sums.load(place);
+      const Input* a = inputs;
+      const Weight* w = weights + column;
+      for (int group = 0; group < groups; ++group) {
+#pragma GCC unroll 4
+        for (int i = 0; i < 4; ++i) {
+          W::step(sums, a, w);
+          a += R * W::kInputWords;
+          w += kPanel;
+        }
+      }
+      if (until == p.depth) {
+        finish(p, sums, first_row, panel * kPanel + column);
+      } else {
+        sums.store(place);
+      }
+    }
+  }
+
   static std::ptrdiff_t input_words(int depth) {
     return static_cast<std::ptrdiff_t>(depth / W::kInputs) * W::kInputWords;
   }
@@ -249,7 +321,7 @@ struct ProductLoops {
 template <typename S, typename W>
 constexpr ProductKernels product_kernels() {
   using Loops = ProductLoops<S, W>;
-  return {Loops::packed_bytes, Loops::pack, Loops::multiply};
+  return {Loops::packed_bytes, Loops::pack, Loops::multiply, Loops::scratch_floats};
 }
 
 }  // namespace counterbeam

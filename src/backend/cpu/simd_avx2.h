@@ -86,6 +86,31 @@ struct Avx2Simd {
         _mm256_and_si256(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(pairs)),
                          _mm256_set1_epi32(static_cast<int>(0xffff0000u))));
   }
+
+  static __m128i eight(const std::uint8_t* from) {
+    return _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+  }
+  static F bytes(const std::uint8_t* from) {
+    return _mm256_cvtepi32_ps(_mm256_cvtepi8_epi32(eight(from)));
+  }
+  // Sign, exponent and fraction moved to their places in a half-precision number.
+  static F fp8(const std::uint8_t* from) {
+    const __m128i wide = _mm_cvtepu8_epi16(eight(from));
+    const __m128i sign = _mm_and_si128(_mm_slli_epi16(wide, 8), _mm_set1_epi16(-32768));
+    const __m128i rest = _mm_and_si128(_mm_slli_epi16(wide, 7), _mm_set1_epi16(0x3f80));
+    return _mm256_cvtph_ps(_mm_or_si128(sign, rest));
+  }
+  static F lookup(const std::uint8_t* from, bool upper, const float* values) {
+    __m256i index = _mm256_cvtepu8_epi32(eight(from));
+    if (upper) index = _mm256_srli_epi32(index, 4);
+    const F low = _mm256_permutevar8x32_ps(load(values), index);
+    const F high = _mm256_permutevar8x32_ps(load(values + 8), index);
+    return _mm256_blendv_ps(low, high, _mm256_castsi256_ps(_mm256_slli_epi32(index, 28)));
+  }
+  static F twice(const float* from) {
+    return _mm256_permutevar8x32_ps(_mm256_castps128_ps256(_mm_loadu_ps(from)),
+                                    _mm256_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3));
+  }
 };
 
 }  // namespace counterbeam

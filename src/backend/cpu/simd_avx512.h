@@ -72,6 +72,29 @@ struct Avx512Simd {
     return _mm512_castsi512_ps(_mm512_and_si512(_mm512_loadu_si512(pairs),
                                                 _mm512_set1_epi32(static_cast<int>(0xffff0000u))));
   }
+
+  static __m128i sixteen(const std::uint8_t* from) {
+    return _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+  }
+  static F bytes(const std::uint8_t* from) {
+    return _mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(sixteen(from)));
+  }
+  // Sign, exponent and fraction moved to their places in a half-precision number.
+  static F fp8(const std::uint8_t* from) {
+    const __m256i wide = _mm256_cvtepu8_epi16(sixteen(from));
+    const __m256i sign = _mm256_and_si256(_mm256_slli_epi16(wide, 8), _mm256_set1_epi16(-32768));
+    const __m256i rest = _mm256_and_si256(_mm256_slli_epi16(wide, 7), _mm256_set1_epi16(0x3f80));
+    return _mm512_cvtph_ps(_mm256_or_si256(sign, rest));
+  }
+  static F lookup(const std::uint8_t* from, bool upper, const float* values) {
+    __m512i index = _mm512_cvtepu8_epi32(sixteen(from));
+    if (upper) index = _mm512_srli_epi32(index, 4);
+    return _mm512_permutexvar_ps(index, load(values));  // ignores the upper bits
+  }
+  static F twice(const float* from) {
+    const __m512i index = _mm512_setr_epi32(0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7);
+    return _mm512_permutexvar_ps(index, _mm512_castps256_ps512(_mm256_loadu_ps(from)));
+  }
 };
 
 #ifdef __AVX512BF16__

@@ -113,6 +113,27 @@ struct GenericSimd {
   static F upper(const std::uint32_t* pairs) {
     return map([&](int i) { return std::bit_cast<float>(pairs[i] & 0xffff0000u); });
   }
+
+  // Codes of weights, one per byte: signed bytes; FP8 (E4M3) times 2^-8; and the lower or upper
+  // four bits as an index into a table of 16.
+  static F bytes(const std::uint8_t* from) {
+    return map([&](int i) { return static_cast<float>(static_cast<std::int8_t>(from[i])); });
+  }
+  static F fp8(const std::uint8_t* from) {
+    return map([&](int i) {
+      const std::uint32_t sign = std::uint32_t{from[i] & 0x80u} << 24, rest = from[i] & 0x7fu;
+      const float tiny = static_cast<float>(rest) * 0x1p-17f;
+      return std::bit_cast<float>(
+          sign | (rest >= 8 ? (rest << 20) + (112u << 23) : std::bit_cast<std::uint32_t>(tiny)));
+    });
+  }
+  static F lookup(const std::uint8_t* from, bool upper, const float* values) {
+    return map([&](int i) { return values[upper ? from[i] >> 4 : from[i] & 15]; });
+  }
+  // Every one of kWidth / 2 numbers twice.
+  static F twice(const float* from) {
+    return map([&](int i) { return from[i / 2]; });
+  }
 };
 
 }  // namespace counterbeam
