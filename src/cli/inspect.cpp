@@ -43,6 +43,8 @@ struct Report {
   std::string name;           // of the model or the shape
   std::string source;         // a folder or the name of a shape
   std::optional<DType> file;  // dtype of the embedding table; none for a shape
+  bool quantised = false;
+  std::string quantisation;  // how; empty: not
   StoredWeights::Extent extent;
   std::vector<EndToken> eos;  // the checkpoint's own
   std::optional<EndToken> end_of_turn;
@@ -75,6 +77,8 @@ Report report_on(const ModelSource& source) {
   const std::unique_ptr<StoredWeights> weights = source.weights(report.config);
   report.load = dry_load(report.config, *weights);
   report.file = weights->dtype();
+  report.quantised = weights->quantised();
+  if (report.quantised) report.quantisation = weights->quantisation();
   report.extent = weights->extent();
   for (const std::string& name : weights->unexpected())
     report.unexpected.push_back(fmt::format("tensor {} is not expected", in_quotes(name)));
@@ -98,11 +102,15 @@ struct Memory {
 Memory memory_of(const Report& report, const InspectOptions& options, const Globals& globals) {
   const DType stored = report.config.dtype.value_or(report.dtype());
   Memory memory{};
-  memory.back_end = choose_back_end(engine_options(load_options(globals)), stored);
+  memory.back_end =
+      choose_back_end(engine_options(load_options(globals)), stored, report.quantised);
   const Precision precision = memory.back_end.precision;
   // Norms, biases, states and the inputs of convolutions are float32 on every back end.
-  memory.weights =
-      report.load.matrix_elements * bytes_of(precision) + report.load.vector_elements * 4;
+  // The GPU decodes quantised weights, the CPU keeps them as they are.
+  const bool keeps_codes = !memory.back_end.cuda;
+  const std::int64_t codes = keeps_codes ? report.load.code_elements : 0;
+  memory.weights = (report.load.matrix_elements - codes) * bytes_of(precision) +
+                   (keeps_codes ? report.load.code_bytes : 0) + report.load.vector_elements * 4;
   memory.kv_per_token =
       report.config.kv_bytes_per_token(precision == Precision::F32 ? DType::F32 : DType::BF16);
   memory.state_per_sequence = report.config.state_bytes_per_sequence(DType::F32);
@@ -185,6 +193,7 @@ Json to_json(const Report& report, const Memory& memory, const InspectOptions& o
     json["files"] = report.extent.files;
     json["tensors"] = report.extent.tensors;
     json["file_bytes"] = report.extent.bytes;
+    json["quantised"] = report.quantised ? Json(report.quantisation) : Json();
     json["tokenizer"] = report.tokens ? Json(*report.tokens) : Json();
     json["chat_template"] = report.chat_error.empty();
     if (!report.chat_error.empty()) json["chat_template_error"] = report.chat_error;
@@ -242,6 +251,10 @@ void print_text(const Report& report, const Memory& memory, const InspectOptions
     line("files",
          fmt::format("{} with {} tensors, {} of {}", report.extent.files, report.extent.tensors,
                      human_bytes(report.extent.bytes), name_of(report.dtype())));
+    if (report.quantised)
+      line("quantised", fmt::format("{}: {} of {} weights", report.quantisation,
+                                    human_count(report.load.code_elements),
+                                    human_count(report.load.matrix_elements)));
     line("tokenizer",
          report.tokens
              ? fmt::format("{} tokens", human_count(static_cast<std::int64_t>(*report.tokens)))

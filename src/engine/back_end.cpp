@@ -23,10 +23,10 @@ bool wants_cuda(const LocalOptions& options) {
 
 }  // namespace
 
-BackEndChoice choose_back_end(const LocalOptions& options, DType stored) {
+BackEndChoice choose_back_end(const LocalOptions& options, DType stored, bool quantised) {
   if (wants_cuda(options)) return {.cuda = true, .precision = Precision::Bf16};
   if (options.isa == "reference") return {.cuda = false, .precision = Precision::F32};
-  const Precision own = stored == DType::BF16 ? Precision::Bf16 : Precision::F32;
+  const Precision own = stored == DType::BF16 || quantised ? Precision::Bf16 : Precision::F32;
   return {.cuda = false, .precision = options.precision.value_or(own)};
 }
 

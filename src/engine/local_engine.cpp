@@ -11,6 +11,7 @@
 #include "engine/memory.h"
 #include "engine/validate.h"
 #include "model/dry_load.h"
+#include "model/random_codes.h"
 
 namespace counterbeam {
 namespace {
@@ -43,7 +44,8 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const ModelSource& source,
     bytes_read = bytes;
     bar->set(bytes / kMebibyte);
   });
-  const BackEndChoice choice = choose_back_end(options, config.dtype.value_or(weights->dtype()));
+  const BackEndChoice choice =
+      choose_back_end(options, config.dtype.value_or(weights->dtype()), weights->quantised());
   auto ops = make_back_end(choice, options);
   ops->expect_weights(parameter_count(config));
   bar.emplace("reading weights, MiB", weights->extent().bytes / kMebibyte, !options.show_progress);
@@ -60,13 +62,16 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const ModelSource& source,
 }
 
 std::unique_ptr<LocalEngine> LocalEngine::random(const ModelConfig& config,
-                                                 const LocalOptions& options, std::uint64_t seed) {
+                                                 const LocalOptions& options, std::uint64_t seed,
+                                                 std::optional<CodeKind> codes) {
   const DType dtype = config.dtype.value_or(DType::BF16);
   const BackEndChoice choice = choose_back_end(options, dtype);
   auto ops = make_back_end(choice, options);
   ops->expect_weights(parameter_count(config));
-  RandomWeights weights(dtype, seed);
-  auto model = load_model(config, *ops, weights);
+  const std::unique_ptr<RandomWeights> weights =
+      codes ? std::make_unique<RandomCodes>(dtype, *codes, seed)
+            : std::make_unique<RandomWeights>(dtype, seed);
+  auto model = load_model(config, *ops, *weights);
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
   engine->set_choice(choice);
   engine->info_.eos = config.eos;
@@ -265,6 +270,7 @@ LocalEngine::Memory LocalEngine::memory() const {
   const std::lock_guard lock(state_->mutex);
   const Cache& cache = state_->cache;
   Memory memory{cache.size(), cache.used(), cache.peak(), cache.counters()};
+  memory.matrix_bytes = state_->ops->matrix_bytes();
   if (cache.shape().has_kv()) memory.page_bytes = state_->ops->page_bytes(cache.shape().kv);
   if (cache.shape().has_state()) {
     memory.state_bytes = state_->ops->state_bytes(cache.shape().state);

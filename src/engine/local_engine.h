@@ -46,7 +46,8 @@ class LocalEngine : public Engine {
   // A model of this shape with random weights.
   static std::unique_ptr<LocalEngine> random(const ModelConfig& config,
                                              const LocalOptions& options = {},
-                                             std::uint64_t seed = 1);
+                                             std::uint64_t seed = 1,
+                                             std::optional<CodeKind> codes = {});
   ~LocalEngine() override;
 
   const EngineInfo& info() const override { return info_; }
@@ -87,7 +88,8 @@ class LocalEngine : public Engine {
     CacheNeed size, used, peak;
     CacheCounters counters;
     std::int64_t page_bytes = 0, state_bytes = 0;
-    int state_passes = 0;  // BackendCosts::state_passes
+    std::int64_t matrix_bytes = 0;  // WeightOps::matrix_bytes
+    int state_passes = 0;           // BackendCosts::state_passes
   };
   Memory memory() const;
   // Bytes a second of the memory that the weights are in. REQUIRES no call to be in flight.

@@ -29,6 +29,7 @@ CheckpointWeights::CheckpointWeights(Checkpoint checkpoint, const ModelConfig& c
                                      LoadProgress progress)
     : checkpoint_(std::move(checkpoint)),
       tied_(config.tied),
+      quantised_(config.quantised),
       prefix_(body_prefix(checkpoint_)),
       progress_(std::move(progress)) {
   refuse_unknown_layers(config.layer_count());
@@ -54,8 +55,9 @@ void CheckpointWeights::refuse_unknown_layers(int layers) const {
 // The output layer stands beside the body, not in it; multimodal checkpoints have a prefix for it.
 std::string CheckpointWeights::full_name(const std::string& name) const {
   if (name != "lm_head.weight") return prefix_ + name;
-  const std::string wrapped = "language_model.lm_head.weight";
-  return checkpoint_.find(wrapped) ? wrapped : name;
+  const std::string wrapped = "language_model.lm_head";
+  const bool is_wrapped = checkpoint_.find(wrapped + ".weight") || quant_tensors().has(wrapped);
+  return is_wrapped ? wrapped + ".weight" : name;
 }
 
 TensorView CheckpointWeights::get(const std::string& name, const Shape& shape) {
@@ -79,8 +81,23 @@ TensorView CheckpointWeights::get(const std::string& name, const Shape& shape) {
   return *view;
 }
 
-void CheckpointWeights::will_read(std::span<const Rows> parts) {
-  for (const Rows& part : parts) checkpoint_.will_need(full_name(part.name));
+StoredMatrix CheckpointWeights::matrix(const std::string& name, int out, int in) {
+  constexpr std::string_view kWeight = ".weight";
+  std::string module = full_name(name);
+  if (module.ends_with(kWeight)) module.resize(module.size() - kWeight.size());
+  const QuantTensors tensors = quant_tensors();
+  if (!tensors.has(module)) return get(name, {out, in});
+  std::vector<std::string> names;
+  const StoredMatrix matrix = tensors.read(module, out, in, names);
+  for (std::string& used : names) {
+    used_.insert(used);
+    pending_.push_back(std::move(used));
+  }
+  return matrix;
+}
+
+void CheckpointWeights::will_read(std::span<const Rows>) {
+  for (; hinted_ < pending_.size(); ++hinted_) checkpoint_.will_need(pending_[hinted_]);
 }
 
 void CheckpointWeights::done() {
@@ -95,6 +112,7 @@ void CheckpointWeights::done() {
     checkpoint_.done_with(name);
   }
   pending_.clear();
+  hinted_ = 0;
   if (progress_) progress_(bytes_done_);
 }
 
@@ -113,13 +131,30 @@ bool CheckpointWeights::is_known_extra(std::string_view name) const {
        {"mtp.", "model.visual.", "visual.", "model.vision_tower.", "vision_tower.",
         "model.multi_modal_projector.", "multi_modal_projector."})
     if (name.starts_with(part)) return true;
+  if (quantised_)  // scales of activations and of the KV cache, which are not quantised here
+    for (const std::string_view end :
+         {".input_scale", ".input_zero_point", ".input_global_scale", ".activation_scale",
+          ".output_scale", ".k_scale", ".v_scale", ".weight_shape"})
+      if (name.ends_with(end)) return true;
   return name.ends_with(".rotary_emb.inv_freq") || (tied_ && name.ends_with("lm_head.weight"));
+}
+
+// GPTQ tools write a bias of zeros for layers that have none.
+bool CheckpointWeights::is_unused_bias(std::string_view name, const TensorView& view) const {
+  constexpr std::string_view kBias = ".bias";
+  if (!quantised_ || !name.ends_with(kBias) || !is_weight_dtype(view.dtype)) return false;
+  if (!quant_tensors().has(std::string(name.substr(0, name.size() - kBias.size())))) return false;
+  for (const float value : to_f32(view))
+    if (value != 0) return false;
+  return true;
 }
 
 std::vector<std::string> CheckpointWeights::unexpected() const {
   std::vector<std::string> names;
   for (const CheckpointTensor& tensor : checkpoint_.tensors())
-    if (!used_.contains(tensor.name) && !is_known_extra(tensor.name)) names.push_back(tensor.name);
+    if (!used_.contains(tensor.name) && !is_known_extra(tensor.name) &&
+        !is_unused_bias(tensor.name, tensor.view))
+      names.push_back(tensor.name);
   return names;
 }
 

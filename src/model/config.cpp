@@ -151,13 +151,16 @@ std::optional<DType> read_dtype(const JsonFields& fields) {
   fields.wrong(key, "is not supported (supported: bfloat16, float16, float32)");
 }
 
-void refuse_quantised(const JsonFields& fields) {
-  for (const char* key : {"quantization_config", "compression_config"})
-    if (fields.has(key))
-      bad_input(
-          "{}: {} says that the weights are quantised, which is not supported; use the "
-          "original bfloat16 or float16 checkpoint",
-          fields.file(), key);
+// Older files call it compression_config; a wrapped text model may have its own.
+std::optional<QuantConfig> read_quantised(const JsonFields& outer, const JsonFields& fields,
+                                          const std::string& file) {
+  for (const char* key : {"quantization_config", "compression_config"}) {
+    if (const Json* value = outer.find(key))
+      return parse_quant_config(*value, file, fmt::format("{}.", key));
+    if (const Json* value = fields.find(key))
+      return parse_quant_config(*value, file, fmt::format("text_config.{}.", key));
+  }
+  return std::nullopt;
 }
 
 void add_eos(const JsonFields& fields, std::vector<TokenId>& eos) {
@@ -195,8 +198,6 @@ ModelConfig parse_config(const Json& json, const std::string& file) {
   const std::optional<JsonFields> text = outer.object("text_config");
   const JsonFields& fields = text ? *text : outer;
   const JsonFields& typed = fields.has("model_type") ? fields : outer;
-  refuse_quantised(outer);
-  refuse_quantised(fields);
 
   ModelConfig config;
   config.architecture = read_architecture(typed);
@@ -217,6 +218,7 @@ ModelConfig parse_config(const Json& json, const std::string& file) {
                     .value_or(config.architecture == Architecture::SmolLm3 ||
                               config.architecture == Architecture::Gemma3);
   config.dtype = read_dtype(fields.has("dtype") || fields.has("torch_dtype") ? fields : outer);
+  config.quantised = read_quantised(outer, fields, file);
   add_eos(outer, config.eos);
   if (text) add_eos(*text, config.eos);
   sort_unique(config.eos);
@@ -225,7 +227,9 @@ ModelConfig parse_config(const Json& json, const std::string& file) {
 
 ModelConfig read_config(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / "config.json";
-  return parse_config(read_small_json(path), path.string());
+  ModelConfig config = parse_config(read_small_json(path), path.string());
+  if (!config.quantised) config.quantised = read_old_quant_config(folder);
+  return config;
 }
 
 std::vector<TokenId> eos_ids(const std::filesystem::path& folder, const ModelConfig& config,

@@ -15,6 +15,7 @@
 #include "base/ids.h"
 #include "base/json.h"
 #include "model/config_rope.h"
+#include "model/quant_config.h"
 #include "tensor/dtype.h"
 
 namespace counterbeam {
@@ -73,8 +74,9 @@ struct ModelConfig {
   std::vector<LayerConfig> layers;        // [layers]
   DeltaNetConfig delta;
 
-  std::optional<DType> dtype;  // as in the file: F32, BF16 or F16
-  std::vector<TokenId> eos;    // as in the file; eos_ids() returns the complete set
+  std::optional<DType> dtype;              // as in the file: F32, BF16 or F16
+  std::optional<QuantConfig> quantised{};  // none: all weights are plain numbers
+  std::vector<TokenId> eos;                // as in the file; eos_ids() returns the complete set
 
   int layer_count() const { return static_cast<int>(layers.size()); }
   int attention_layers() const;

@@ -1,5 +1,6 @@
 #include "model/dry_load.h"
 
+#include "backend/code_form.h"
 #include "base/error.h"
 #include "model/model.h"
 
@@ -14,6 +15,10 @@ class CountingOps : public WeightOps {
     packed->out = stacked_rows(parts);
     packed->in = parts[0].in();
     matrix_elements += std::int64_t{packed->out} * packed->in;
+    if (const auto form = common_form(parts)) {
+      code_elements += std::int64_t{packed->out} * packed->in;
+      code_bytes += form->bytes(packed->out, packed->in);
+    }
     return packed;
   }
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override {
@@ -24,6 +29,7 @@ class CountingOps : public WeightOps {
   }
 
   std::int64_t matrix_elements = 0, vector_elements = 0;
+  std::int64_t code_elements = 0, code_bytes = 0;
 };
 
 // A view without data, for a tensor that nobody reads.
@@ -82,7 +88,8 @@ DryLoad dry_load(const ModelConfig& config, WeightSource& weights) {
   CountingOps ops;
   NotedProblems noted(weights);
   load_model(config, ops, noted);
-  return {std::move(noted.problems), ops.matrix_elements, ops.vector_elements};
+  return {std::move(noted.problems), ops.matrix_elements, ops.code_elements, ops.code_bytes,
+          ops.vector_elements};
 }
 
 DryLoad dry_load(const ModelConfig& config) {

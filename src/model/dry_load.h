@@ -17,7 +17,9 @@ struct DryLoad {
   // What loading would throw, tensor by tensor in the order in which it would. The first one is the
   // message that loading ends with.
   std::vector<std::string> problems;
-  std::int64_t matrix_elements = 0;  // held in the precision of the back end
+  std::int64_t matrix_elements = 0;  // held in the precision of the back end, but for codes
+  std::int64_t code_elements = 0;    // of them those that a back end may keep quantised
+  std::int64_t code_bytes = 0;       // what these take then
   std::int64_t vector_elements = 0;  // held in float32
 };
 

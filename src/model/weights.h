@@ -51,7 +51,9 @@ class StoredWeights : public WeightSource {
     std::int64_t bytes = 0;  // of all tensors
   };
   virtual Extent extent() const = 0;
-  virtual DType dtype() const = 0;  // of the embedding table
+  virtual DType dtype() const = 0;                         // of the embedding table
+  virtual bool quantised() const { return false; }         // some matrices, at least
+  virtual std::string quantisation() const { return ""; }  // "awq, 4 bits in groups of 128"
   // Names of tensors that the model has not asked for and that are not known to be useless.
   virtual std::vector<std::string> unexpected() const = 0;
   // The first value that is NaN or infinite among those released by done(), as "tensor NAME,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "base/error.h"
+#include "tensor/float8.h"
 
 namespace counterbeam {
 namespace {
@@ -44,8 +45,16 @@ std::optional<std::int64_t> first_non_finite(const TensorView& view) {
       return first_with<std::uint16_t>(0x7f80, view.data, count);
     case DType::F16:
       return first_with<std::uint16_t>(0x7c00, view.data, count);
+    case DType::F8E4M3:
+      for (std::int64_t i = 0; i < count; ++i)
+        if (is_nan_e4m3(word_at<std::uint8_t>(view.data, i))) return i;
+      return std::nullopt;
+    case DType::F8E8M0:
+      for (std::int64_t i = 0; i < count; ++i)
+        if (word_at<std::uint8_t>(view.data, i) == 0xff) return i;
+      return std::nullopt;
     default:
-      CB_CHECK(false);
+      return std::nullopt;
   }
 }
 
@@ -57,6 +66,10 @@ float value_at(const TensorView& view, std::int64_t index) {
       return from_bf16(word_at<std::uint16_t>(view.data, index));
     case DType::F16:
       return from_f16(word_at<std::uint16_t>(view.data, index));
+    case DType::F8E4M3:
+      return from_e4m3(word_at<std::uint8_t>(view.data, index));
+    case DType::F8E8M0:
+      return from_e8m0(word_at<std::uint8_t>(view.data, index));
     default:
       CB_CHECK(false);
   }

@@ -206,15 +206,11 @@ TEST(BadConfig, Switches) {
            "torch_dtype \"float8_e4m3fn\" is not supported (supported: bfloat16, float16, "
            "float32)"},
           {"dtype is a number", llama(R"({"dtype": 16})"), "dtype 16 is not a string"},
-          {"quantised", llama(R"({"quantization_config": {"quant_method": "gptq", "bits": 4}})"),
-           "quantization_config says that the weights are quantised, which is not supported; use "
-           "the original bfloat16 or float16 checkpoint"},
+          {"quantised", llama(R"({"quantization_config": {"quant_method": "hqq", "bits": 4}})"),
+           "quantization_config.quant_method \"hqq\" is not supported (supported: fp8, "
+           "compressed-tensors, awq, gptq); use a checkpoint of one of these, or the original one"},
           {"compressed", llama(R"({"compression_config": {}})"),
-           "compression_config says that the weights are quantised, which is not supported; use "
-           "the original bfloat16 or float16 checkpoint"},
-          {"quantised text model", R"({"text_config": {"quantization_config": {}}})",
-           "quantization_config says that the weights are quantised, which is not supported; use "
-           "the original bfloat16 or float16 checkpoint"},
+           "compression_config.quant_method is missing; one of fp8, compressed-tensors, awq, gptq"},
           {"eos is a string", llama(R"({"eos_token_id": "</s>"})"),
            "eos_token_id \"</s>\" is not a whole number from 0 to 16777216"},
           {"negative eos", llama(R"({"eos_token_id": -1})"),
