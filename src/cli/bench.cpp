@@ -1,9 +1,11 @@
 // `bench`: how fast this machine runs a model, as searches use it.
+#include "base/error.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "cli/bench_run.h"
 #include "cli/commands.h"
 #include "cli/loading.h"
+#include "model/random_codes.h"
 #include "search/engine_options.h"
 
 namespace counterbeam::cli {
@@ -11,6 +13,7 @@ namespace {
 
 struct BenchOptions {
   std::string shape;
+  std::string weights = "plain";
   std::string isa;
   std::string followers = "auto";
   BenchSettings settings;
@@ -29,7 +32,10 @@ std::unique_ptr<LocalEngine> make_engine(const BenchOptions& options, const Glob
   engine.kept_prefixes = 0;
   if (engine.cache_bytes == 0) engine.cache_size = bench_cache(options.settings);
   const bool given = !options.shape.empty();
-  return given ? LocalEngine::random(known_shape(options.shape), engine)
+  const std::optional<CodeKind> codes = RandomCodes::kind_named(options.weights);
+  if (codes && !given)
+    bad_input("--weights {} is for random weights; give a --shape", options.weights);
+  return given ? LocalEngine::random(known_shape(options.shape), engine, 1, codes)
                : LocalEngine::load(*open_model(globals.model), engine);
 }
 
@@ -100,6 +106,11 @@ Command bench_command(const Globals& globals) {
           "the figure needs at least; bandwidth is the share of the memory bandwidth measured in "
           "the same run.",
       .options = {shape,
+                  {.name = "--weights",
+                   .value = one_of(options->weights, {"plain", "int8", "int4", "fp8"}),
+                   .help =
+                       "With --shape: quantised random weights, the embedding table included (in "
+                       "8 bits)"},
                   {.name = "--rows",
                    .value = wholes(settings.rows, 1, 4096),
                    .help = "Sequences that decode together"},

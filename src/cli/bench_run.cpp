@@ -40,10 +40,14 @@ struct Cost {
     const double table = double(config.vocab) * config.hidden;
     const double parameters = static_cast<double>(parameter_count(config));
     const double inner = parameters - table * (config.tied ? 1 : 2);
-    step_bytes = (inner + table) * static_cast<double>(bytes_of(engine.precision()));
+    const auto number_bytes = static_cast<double>(bytes_of(engine.precision()));
+    step_bytes = (inner + table) * number_bytes;
+    // Quantised weights take less. An embedding table beside the head is not read as a whole.
+    const LocalEngine::Memory memory = engine.memory();
+    if (const auto packed = static_cast<double>(memory.matrix_bytes); packed > 0)
+      step_bytes = config.tied ? packed : packed * (inner + table) / (inner + 2 * table);
     token_operations = 2 * inner;
     head_operations = 2 * table;
-    const LocalEngine::Memory memory = engine.memory();
     context_bytes = static_cast<double>(memory.page_bytes) / kPageTokens;
     context_operations = 4.0 * config.attention_layers() * config.heads * config.head_dim;
     state_bytes = double(memory.state_passes) * static_cast<double>(memory.state_bytes);

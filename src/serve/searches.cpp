@@ -127,7 +127,6 @@ void Searches::block(Search& search, const BlockReport& report) {
 
 // A finished search may be forgotten when others come. The event streams end.
 void Searches::retire(Search& search, std::unique_lock<std::mutex>& lock) {
-  if (search.done) return;  // failed by its client, then by its own thread
   search.done = true;
   search.cancel = {};
   const std::string text =
@@ -194,7 +193,7 @@ Json Searches::trace(const std::string& id) const {
           {"cost", search->cost}};
 }
 
-bool Searches::cancel(const std::string& id) {
+void Searches::cancel(const std::string& id) {
   std::function<void()> cancel;
   {
     const std::lock_guard lock(mutex_);
@@ -203,7 +202,6 @@ bool Searches::cancel(const std::string& id) {
     cancel = search->cancel;
   }
   if (cancel) cancel();
-  return static_cast<bool>(cancel);
 }
 
 void Searches::cancel_all() {
