@@ -44,11 +44,27 @@ class Sequence {
   std::unique_ptr<SequenceState> state_;
 };
 
+// Tokens beside those that a call is about. An engine that keeps its sequences has read them
+// before, and leaves this at zero; a server that keeps none is sent them again.
+struct ReadTokens {
+  std::int64_t computed = 0;    // went through the model again, or for the first time
+  std::int64_t cached = 0;      // found in the server's prefix cache
+  std::int64_t remembered = 0;  // tokens to score whose log-probabilities were known already
+
+  void add(const ReadTokens& other) {
+    computed += other.computed;
+    cached += other.cached;
+    remembered += other.remembered;
+  }
+};
+
 struct Opened {
   std::vector<Sequence> sequences;  // one per prompt
   // Prompt tokens that went through the model (counted once, even if they had to be recomputed
   // after a preemption), and those shared with another prompt or found in the cache.
   std::int64_t computed_tokens = 0, cached_tokens = 0;
+  // Nothing was read yet: the calls that follow count what they read (ReadTokens).
+  bool counted_later = false;
 };
 
 // A token at the moment it is drawn.
@@ -84,6 +100,7 @@ struct Extension {
   std::vector<TopTokens> top;                         // [tokens], under the sequence
   bool stopped = false;                               // the last token is a stop token
   bool full = false;  // ended early: the sequence or a follower reached max_length
+  ReadTokens read{};
 };
 
 struct ScoreRequest {
@@ -94,6 +111,7 @@ struct ScoreRequest {
   // The sequence is a prompt: what is cached of it is kept for later prompts to share, as open()
   // keeps it.
   bool keep = false;
+  ReadTokens* read = nullptr;  // where given: what the call read for this request is added
 };
 
 // What a search may assume of an engine beyond the calls themselves. An engine over a remote server

@@ -94,8 +94,8 @@ Beam open_beam(const Task& task, Ledger& ledger) {
   add(task.prompts.negative, beam.negative);
   Opened opened = task.engine.open(prompts, task.cancellation);
   // The last token of a prompt is pending: it goes through the model with the first block.
-  ledger.prompt_tokens +=
-      opened.computed_tokens + static_cast<std::int64_t>(opened.sequences.size());
+  const auto pending = static_cast<std::int64_t>(opened.sequences.size());
+  ledger.prompt_tokens += opened.computed_tokens + (opened.counted_later ? 0 : pending);
   ledger.cached_tokens += opened.cached_tokens;
   for (std::size_t i = 0; i < sequences.size(); ++i) *sequences[i] = std::move(opened.sequences[i]);
   return beam;
@@ -130,7 +130,14 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
     beam.rank = beam.score = score(beam.sums, settings.steer, aggregate_of(settings));
     ledger.generated_tokens += count;
     ledger.scored_tokens += count * static_cast<std::int64_t>(fresh.follower_logprobs.size());
+    add_read(fresh.read, ledger);
   }
+}
+
+void add_read(const ReadTokens& read, Ledger& ledger) {
+  ledger.prompt_tokens += read.computed;
+  ledger.cached_tokens += read.cached;
+  ledger.scored_tokens -= read.remembered;
 }
 
 std::vector<Sequence*> context_sequences(Beam& beam) {

@@ -77,6 +77,9 @@ Beam open_beam(const Task& task, Ledger& ledger);
 void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Settings& settings,
                   std::uint32_t block, Ledger& ledger, std::span<const std::uint32_t> places = {});
 
+// Counts what an engine read beside the tokens of a call; those it remembered were not scored.
+void add_read(const ReadTokens& read, Ledger& ledger);
+
 // The sequences of a beam that read its tokens under contexts: none, one or both.
 std::vector<Sequence*> context_sequences(Beam& beam);
 

@@ -101,9 +101,11 @@ class Sampler {
     if (from == until) return;
     const Candidate& source = answer();
     const std::span tokens = std::span(source.tokens).subspan(from, until - from);
-    const ScoreRequest request{&beam.base, tokens};
+    ReadTokens read;
+    const ScoreRequest request{.sequence = &beam.base, .tokens = tokens, .read = &read};
     task_.engine.score(std::span(&request, 1), task_.cancellation);
     ledger_.scored_tokens += static_cast<std::int64_t>(tokens.size());
+    add_read(read, ledger_);
     for (std::size_t i = from; i < until; ++i) {
       beam.tokens.push_back(source.tokens[i]);
       beam.logprobs.base.push_back(source.logprobs.base[i]);

@@ -41,16 +41,18 @@ void read_under_contexts(const Task& task, std::vector<Candidate>& answers, Ledg
   const Beam empty = open_beam(task, ledger);
   std::vector<Beam> beams;
   for (std::size_t i = 0; i < answers.size(); ++i) beams.push_back(empty.fork());
+  ReadTokens read;
   std::vector<ScoreRequest> requests;
   for (std::size_t i = 0; i < answers.size(); ++i)
     for (Sequence* sequence : context_sequences(beams[i]))
-      requests.push_back({sequence, answers[i].tokens});
+      requests.push_back({.sequence = sequence, .tokens = answers[i].tokens, .read = &read});
   auto logprobs = task.engine.score(requests, task.cancellation);
   const std::size_t sides = requests.size() / answers.size();
   for (std::size_t i = 0; i < answers.size(); ++i) {
     set_context_logprobs(answers[i], beams[i], std::span(logprobs).subspan(sides * i, sides));
     ledger.scored_tokens += static_cast<std::int64_t>(sides) * drawn(answers[i]);
   }
+  add_read(read, ledger);
 }
 
 SearchResult rank_samples(const Task& task, const Settings& settings, const SearchResult& samples,

@@ -10,15 +10,25 @@
 namespace counterbeam {
 namespace {
 
-void check_abilities(const Task& task, const Method& method) {
+// Where nothing reshapes the distribution, the log-probabilities of draws are the model's own.
+bool draws_plainly(const Settings& settings) {
+  return settings.method->find("temperature") && settings.temperature == 1 && settings.top_p == 1 &&
+         settings.top_k == 0 && settings.min_p == 0;
+}
+
+void check_abilities(const Task& task, const Settings& settings) {
+  const Method& method = *settings.method;
   const EngineInfo& engine = task.engine.info();
   const auto refuse = [&](std::string_view need) {
     bad_input("{} needs {}, which this engine ({}) does not give; use another method or engine",
               method.name, need, engine.description);
   };
   if (method.mixture && !engine.abilities.mixtures) refuse("draws from a mixture of prompts");
-  if (method.weighs_draws && !engine.abilities.drawn_logprobs)
-    refuse("log-probabilities of the distribution that tokens are drawn from");
+  if (method.weighs_draws && !engine.abilities.drawn_logprobs && !draws_plainly(settings))
+    refuse(method.find("temperature")
+               ? "log-probabilities of the distribution that tokens are drawn from unless "
+                 "temperature=1"
+               : "log-probabilities of the distribution that tokens are drawn from");
   if ((task.prompts.contrast() || method.weighs_draws) && !engine.abilities.given_logprobs)
     refuse("log-probabilities of given tokens");
 }
@@ -30,7 +40,7 @@ SearchResult run_search(const Task& task, const Settings& settings, const Search
   if (hooks.scorer && !method.ranked)
     bad_input("{} does not choose by score, so a scorer has no effect on it", method.name);
   CB_CHECK(hooks.vote || !method.votes);
-  check_abilities(task, method);
+  check_abilities(task, settings);
   const auto start = std::chrono::steady_clock::now();
   Task own = task;
   if (!method.streams || settings.beams > 1 || settings.lookahead > 0) own.on_token = {};
