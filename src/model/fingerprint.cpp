@@ -53,11 +53,17 @@ std::string hash_weights(const std::filesystem::path& folder) {
 
 }  // namespace
 
-ModelFingerprint fingerprint_of(const std::filesystem::path& folder) {
+ModelFingerprint text_fingerprint_of(const std::filesystem::path& folder) {
   return {.config = hash_files(folder, {"config.json", "generation_config.json"}),
           .tokenizer = hash_files(folder, {"tokenizer.json", "tokenizer_config.json"}),
           .chat_template = hash_files(folder, {"chat_template.jinja"}),
-          .weights = hash_weights(folder)};
+          .weights = "elsewhere"};
+}
+
+ModelFingerprint fingerprint_of(const std::filesystem::path& folder) {
+  ModelFingerprint fingerprint = text_fingerprint_of(folder);
+  fingerprint.weights = hash_weights(folder);
+  return fingerprint;
 }
 
 }  // namespace counterbeam

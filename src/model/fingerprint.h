@@ -21,4 +21,7 @@ struct ModelFingerprint {
 // opened.
 ModelFingerprint fingerprint_of(const std::filesystem::path& folder);
 
+// The same without the weights, whose part is "elsewhere".
+ModelFingerprint text_fingerprint_of(const std::filesystem::path& folder);
+
 }  // namespace counterbeam

@@ -17,6 +17,10 @@ ModelFingerprint HuggingFaceFolder::fingerprint() const {
   return fingerprint_of(folder_);
 }
 
+ModelFingerprint HuggingFaceFolder::text_fingerprint() const {
+  return text_fingerprint_of(folder_);
+}
+
 ModelConfig HuggingFaceFolder::config() const {
   check_model_folder(folder_);
   return read_config(folder_);

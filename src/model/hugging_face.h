@@ -16,6 +16,7 @@ class HuggingFaceFolder : public ModelSource {
   std::string location() const override { return folder_.string(); }
   bool ships() const override;
   ModelFingerprint fingerprint() const override;
+  ModelFingerprint text_fingerprint() const override;
   ModelConfig config() const override;
   std::vector<TokenId> eos(const ModelConfig& config,
                            std::optional<TokenId> tokenizer_eos) const override;

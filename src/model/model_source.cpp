@@ -37,25 +37,11 @@ TurnEnd turn_end_of(const ModelParts& parts) {
   return end;
 }
 
-}  // namespace
-
-std::unique_ptr<ModelSource> open_model(const std::string& name) {
-  std::error_code error;
-  // A folder that is given need not hold more than the parts that are asked for.
-  const bool given = !name.empty() && std::filesystem::is_directory(name, error);
-  return std::make_unique<HuggingFaceFolder>(given ? std::filesystem::path(name)
-                                                   : find_model_or_shipped(name));
-}
-
-ModelParts read_parts(const ModelSource& source) {
-  ModelParts parts;
-  parts.config = source.config();
+// Fills in what follows from the config and the tokenizer.
+void read_rest(const ModelSource& source, ModelParts& parts) {
   std::optional<TokenId> tokenizer_eos;
-  if (source.has_tokenizer()) {
-    parts.tokenizer = source.tokenizer();
-    check_tokenizer(*parts.tokenizer, parts.config, source.location());
+  if (parts.tokenizer)
     if (const auto& eos = parts.tokenizer->named().eos) tokenizer_eos = parts.tokenizer->find(*eos);
-  }
   parts.eos = source.eos(parts.config, tokenizer_eos);
   for (const TokenId id : parts.eos)
     if (id >= parts.config.vocab)
@@ -69,6 +55,40 @@ ModelParts read_parts(const ModelSource& source) {
     parts.chat_error = error.what();
   }
   parts.turn_end = turn_end_of(parts);
+}
+
+}  // namespace
+
+std::unique_ptr<ModelSource> open_model(const std::string& name) {
+  std::error_code error;
+  // A folder that is given need not hold more than the parts that are asked for.
+  const bool given = !name.empty() && std::filesystem::is_directory(name, error);
+  return std::make_unique<HuggingFaceFolder>(given ? std::filesystem::path(name)
+                                                   : find_model_or_shipped(name));
+}
+
+ModelParts read_parts(const ModelSource& source) {
+  ModelParts parts;
+  parts.config = source.config();
+  if (source.has_tokenizer()) {
+    parts.tokenizer = source.tokenizer();
+    check_tokenizer(*parts.tokenizer, parts.config, source.location());
+  }
+  read_rest(source, parts);
+  return parts;
+}
+
+ModelParts read_text_parts(const ModelSource& source) {
+  ModelParts parts;
+  parts.tokenizer = source.tokenizer();
+  try {
+    parts.config = source.config();
+    check_tokenizer(*parts.tokenizer, parts.config, source.location());
+  } catch (const Error&) {
+    parts.config = {};
+    parts.config.vocab = parts.tokenizer->id_limit();
+  }
+  read_rest(source, parts);
   return parts;
 }
 

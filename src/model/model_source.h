@@ -28,6 +28,8 @@ class ModelSource {
   virtual std::string location() const = 0;          // opens messages: the folder or file
   virtual bool ships() const { return false; }       // one of the models that ship with the program
   virtual ModelFingerprint fingerprint() const = 0;  // of the content, wherever it lies
+  // The same where weights are elsewhere and need not be here: they have no part in it.
+  virtual ModelFingerprint text_fingerprint() const { return fingerprint(); }
 
   virtual ModelConfig config() const = 0;
   // Where generation stops, ascending, each once: what the source itself says, and the end token of
@@ -58,6 +60,11 @@ struct ModelParts {
   TurnEnd turn_end;          // as the chat template writes it
 };
 ModelParts read_parts(const ModelSource& source);
+
+// The same for a model that is computed elsewhere: what cannot be read of its config (an
+// architecture that is not known here, no config.json) is left at zero, and the vocabulary is the
+// tokenizer's. A tokenizer is needed.
+ModelParts read_text_parts(const ModelSource& source);
 
 // Where answers stop.
 enum class StopAt {
