@@ -1,0 +1,326 @@
+#include "engine/remote_fleet.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "base/error.h"
+#include "base/quote.h"
+#include "base/start_thread.h"
+
+namespace counterbeam {
+namespace {
+
+using FleetClock = std::chrono::steady_clock;
+
+// Hard to guess, so that nobody else reads what a search left in a server's prefix cache.
+std::string random_salt() {
+  std::random_device device;
+  std::string salt;
+  for (int i = 0; i < 8; ++i) salt += fmt::format("{:08x}", device());
+  return salt;
+}
+
+bool is_transient(int status) {
+  return status == 408 || status == 429 || status == 500 || status == 502 || status == 503 ||
+         status == 504;
+}
+
+}  // namespace
+
+std::vector<std::string> remote_urls(std::string_view list) {
+  std::vector<std::string> urls;
+  while (true) {
+    const std::size_t comma = list.find(',');
+    std::string_view one = list.substr(0, comma);
+    const std::string shown = in_quotes(one);
+    while (one.ends_with('/')) one.remove_suffix(1);
+    if (one.ends_with("/v1")) one.remove_suffix(3);
+    while (one.ends_with('/')) one.remove_suffix(1);
+    const std::size_t scheme = one.starts_with("http://")    ? 7
+                               : one.starts_with("https://") ? 8
+                                                             : std::size_t{0};
+    const bool plain =
+        std::all_of(one.begin(), one.end(), [](char c) { return c > ' ' && c < 127; });
+    if (scheme == 0 || one.size() == scheme || !plain ||
+        one.find_first_of("?#\"<>\\^`{|}") != one.npos)
+      bad_input("--engine {}: is no address; write it as http://127.0.0.1:8000", shown);
+    if (one.find('@') != one.npos)
+      bad_input(
+          "--engine {}: leave the key out of the address and give it in "
+          "COUNTERBEAM_ENGINE_KEY",
+          in_quotes("...@..."));
+    if (std::find(urls.begin(), urls.end(), one) != urls.end())
+      bad_input("--engine {}: is given twice", shown);
+    urls.emplace_back(one);
+    if (comma == list.npos) return urls;
+    list.remove_prefix(comma + 1);
+  }
+}
+
+RemoteSearch::RemoteSearch(std::shared_ptr<RemoteFleet> the_fleet, std::size_t home, int rank,
+                           std::string the_salt)
+    : salt(std::move(the_salt)), fleet(std::move(the_fleet)), home_(home), rank_(rank) {}
+
+RemoteSearch::~RemoteSearch() {
+  const std::lock_guard lock(fleet->mutex_);
+  --fleet->servers_[home_].searches;
+}
+
+struct RemoteFleet::Sent {
+  RemoteJob* job = nullptr;
+  std::size_t server = 0;
+  RemoteKind kind{};
+  int rank = -1;
+  bool done = false;
+  int timeouts = 0, failures = 0;
+  double pause = 0;  // before it is sent again
+  std::optional<FleetClock::time_point> give_up{};
+  std::string problem{};
+};
+
+RemoteFleet::RemoteFleet(RemoteOptions options)
+    : options_(std::move(options)), http_(options_.http) {
+  for (const std::string& url : options_.urls) servers_.push_back({.url = url});
+}
+
+std::shared_ptr<RemoteFleet> RemoteFleet::connect(RemoteOptions options) {
+  CB_CHECK(!options.urls.empty());
+  for (const char c : options.http.key)
+    if (c <= ' ' || c >= 127)
+      bad_input("--engine-key: the key has a character that no header may hold");
+  std::shared_ptr<RemoteFleet> fleet(new RemoteFleet(std::move(options)));
+  std::exception_ptr first;
+  bool any = false;
+  for (Server& server : fleet->servers_) {
+    try {
+      server.finding = probe_server(fleet->http_, server.url, fleet->options_.probe);
+      const RemoteKind& kind = server.finding.kind;
+      if (!any) fleet->least_ = kind;
+      if (any && kind.score == ScoreWay::None) fleet->least_.score = ScoreWay::None;
+      if (any && !kind.keyed) fleet->least_.keyed = false;
+      if (any && kind.max_length > 0)
+        fleet->least_.max_length = fleet->least_.max_length > 0
+                                       ? std::min(fleet->least_.max_length, kind.max_length)
+                                       : kind.max_length;
+      any = server.alive = true;
+    } catch (const Failed& error) {
+      if (!first) first = std::current_exception();
+      server.problem = error.what();
+    }
+  }
+  if (!any) std::rethrow_exception(first);
+  fleet->reviver_ = start_thread([raw = fleet.get()] { raw->revive(); });
+  return fleet;
+}
+
+RemoteFleet::~RemoteFleet() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  shutdown_.cancel();  // of a probe in flight
+  changed_.notify_all();
+}
+
+std::vector<RemoteFleet::Server> RemoteFleet::servers() const {
+  const std::lock_guard lock(mutex_);
+  return servers_;
+}
+
+std::size_t RemoteFleet::quietest() const {
+  std::size_t best = servers_.size();
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    const std::size_t place = (i + opened_) % servers_.size();  // ties go around
+    if (!servers_[place].alive) continue;
+    if (best == servers_.size() || servers_[place].searches < servers_[best].searches) best = place;
+  }
+  return best;
+}
+
+int RemoteFleet::next_rank(std::size_t server) {
+  const int ranks = servers_[server].finding.kind.ranks;
+  return ranks > 1 ? static_cast<int>(opened_ % static_cast<std::uint64_t>(ranks)) : -1;
+}
+
+std::shared_ptr<RemoteSearch> RemoteFleet::open_search() {
+  std::string salt = random_salt();
+  const std::lock_guard lock(mutex_);
+  std::size_t home = quietest();
+  if (home == servers_.size()) home = opened_ % servers_.size();  // one may be back by then
+  auto search =
+      std::make_shared<RemoteSearch>(shared_from_this(), home, next_rank(home), std::move(salt));
+  ++servers_[home].searches;
+  ++opened_;
+  return search;
+}
+
+// Moves the search where its server has died and another lives.
+std::size_t RemoteFleet::home_of(RemoteSearch& search) {
+  if (servers_[search.home_].alive) return search.home_;
+  const std::size_t other = quietest();
+  if (other == servers_.size()) return search.home_;
+  --servers_[search.home_].searches;
+  ++servers_[other].searches;
+  ++opened_;
+  search.rank_ = next_rank(other);
+  return search.home_ = other;
+}
+
+void RemoteFleet::mark_down(std::size_t server, const std::string& problem) {
+  {
+    const std::lock_guard lock(mutex_);
+    servers_[server].alive = false;
+    servers_[server].problem = problem;
+  }
+  changed_.notify_all();
+}
+
+bool RemoteFleet::another_alive(std::size_t server) const {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < servers_.size(); ++i)
+    if (i != server && servers_[i].alive) return true;
+  return false;
+}
+
+void RemoteFleet::pause(double seconds, const Cancellation* cancellation) const {
+  const auto end = FleetClock::now() + std::chrono::duration<double>(seconds);
+  while (FleetClock::now() < end) {
+    if (cancellation && cancellation->cancelled()) throw Cancelled("cancelled");
+    const auto left = std::chrono::duration_cast<FleetClock::duration>(end - FleetClock::now());
+    std::this_thread::sleep_for(
+        std::min<FleetClock::duration>(left, std::chrono::milliseconds(50)));
+  }
+}
+
+// Decides what becomes of a request: done, sent again, or an error.
+void RemoteFleet::judge(Sent& sent, RemoteReply reply) {
+  using Outcome = RemoteReply::Outcome;
+  std::string url;
+  {
+    const std::lock_guard lock(mutex_);
+    url = servers_[sent.server].url;
+  }
+  if (reply.outcome == Outcome::Answered && reply.status == 200) {
+    try {
+      sent.job->take(sent.kind, reply.body);
+    } catch (const BadReply& bad) {
+      failed("{}: {}", url, bad.what());
+    }
+    sent.done = true;
+    return;
+  }
+  if (reply.outcome == Outcome::Answered) {
+    if (sent.job->refused && sent.job->refused(sent.kind, reply.status, reply.body)) {
+      sent.done = true;
+      return;
+    }
+    sent.problem = fmt::format("{} {}", reply.status, error_text(reply.body));
+    if (reply.status == 401 || reply.status == 403)
+      bad_input("{}: {}; is COUNTERBEAM_ENGINE_KEY right?", url, sent.problem);
+    if (!is_transient(reply.status)) failed("{}: {}", url, sent.problem);
+  } else {
+    sent.problem = reply.problem;
+    if (reply.outcome == Outcome::TooLarge || reply.outcome == Outcome::Failed)
+      failed("{}: {}", url, sent.problem);
+  }
+  // Nothing was received, so the request is sent again.
+  ++sent.failures;
+  const auto now = FleetClock::now();
+  if (!sent.give_up) sent.give_up = now + options_.patience;
+  if (reply.outcome == Outcome::TimedOut && ++sent.timeouts >= 2 && !another_alive(sent.server))
+    failed("{}: {}", url, sent.problem);
+  if (now >= *sent.give_up)
+    failed("{}: {}; gave up after {} attempts", url, sent.problem, sent.failures);
+  const bool dead = reply.outcome != Outcome::Answered;
+  if ((dead || sent.failures % 3 == 0) && another_alive(sent.server)) {
+    mark_down(sent.server, sent.problem);
+    sent.pause = 0;
+    return;
+  }
+  const double first = std::chrono::duration<double>(options_.first_pause).count();
+  const double longest = std::chrono::duration<double>(options_.longest_pause).count();
+  sent.pause = std::min(
+      longest, std::max(first * std::exp2(std::min(sent.failures - 1, 20)), reply.retry_after));
+}
+
+void RemoteFleet::run(std::span<RemoteJob> jobs, const Cancellation* cancellation) {
+  std::vector<Sent> all(jobs.size());
+  for (std::size_t i = 0; i < jobs.size(); ++i) all[i].job = &jobs[i];
+  while (true) {
+    std::vector<Sent*> open;
+    std::vector<RemoteCall> calls;
+    double wait = 0;
+    for (Sent& sent : all) {
+      if (sent.done) continue;
+      wait = std::max(wait, sent.pause);
+      open.push_back(&sent);
+    }
+    if (open.empty()) return;
+    if (cancellation && cancellation->cancelled()) throw Cancelled("cancelled");
+    pause(wait, cancellation);
+    for (Sent* sent : open) {
+      std::string url;
+      {
+        const std::lock_guard lock(mutex_);
+        sent->server = home_of(*sent->job->search);
+        sent->kind = servers_[sent->server].finding.kind;
+        sent->rank = sent->job->search->rank_;
+        url = servers_[sent->server].url;
+      }
+      RemoteRequest request = sent->job->request(sent->kind, sent->rank);
+      calls.push_back({url + request.path, std::move(request.body), std::move(request.headers)});
+    }
+    requests_ += static_cast<std::int64_t>(calls.size());
+    ++rounds_;
+    std::vector<RemoteReply> replies = http_.perform(std::move(calls), cancellation);
+    for (std::size_t i = 0; i < open.size(); ++i) judge(*open[i], std::move(replies[i]));
+  }
+}
+
+// A server that comes back must do what the searches were promised.
+bool RemoteFleet::serves_as_before(const RemoteKind& kind, std::string& problem) const {
+  if (least_.score != ScoreWay::None && kind.score == ScoreWay::None)
+    problem = "gives no log-probabilities of given tokens";
+  else if (least_.keyed && !kind.keyed)
+    problem = "does not draw by keys, as the other servers do";
+  else if (kind.max_length > 0 && kind.max_length < least_.max_length)
+    problem = fmt::format("reads at most {} tokens; the others read {}", kind.max_length,
+                          least_.max_length);
+  else
+    return true;
+  return false;
+}
+
+void RemoteFleet::revive_one(std::size_t server) {
+  std::string problem;
+  try {
+    RemoteFinding finding = probe_server(http_, servers_[server].url, options_.probe, &shutdown_);
+    const std::lock_guard lock(mutex_);
+    if (serves_as_before(finding.kind, problem)) {
+      servers_[server].finding = std::move(finding);
+      servers_[server].alive = true;
+      return;
+    }
+  } catch (const Error& error) {
+    problem = error.what();
+  }
+  const std::lock_guard lock(mutex_);
+  servers_[server].problem = problem;
+}
+
+void RemoteFleet::revive() {
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    changed_.wait_for(lock, options_.revival);
+    for (std::size_t i = 0; i < servers_.size() && !stopping_; ++i) {
+      if (servers_[i].alive) continue;
+      lock.unlock();
+      revive_one(i);
+      lock.lock();
+    }
+    if (!stopping_) changed_.wait_for(lock, options_.revival, [&] { return stopping_; });
+  }
+}
+
+}  // namespace counterbeam

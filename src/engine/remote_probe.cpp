@@ -1,0 +1,387 @@
+#include "engine/remote_probe.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "engine/remote_json.h"
+
+namespace counterbeam {
+
+namespace rj = remote_json;
+
+namespace {
+
+constexpr int kDrawn = 6;
+// Log-probabilities of one token by two ways differ by rounding, which is largest in bfloat16; a
+// wrong row or a temperature differs by more.
+constexpr double kSame = 0.15;
+constexpr std::chrono::milliseconds kProbeTimeout{120'000};  // a first request may compile kernels
+
+class Prober {
+ public:
+  Prober(RemoteHttp& http, const std::string& url, const RemoteProbe& probe,
+         const Cancellation* cancellation)
+      : http_(http), url_(url), probe_(probe), cancellation_(cancellation) {}
+
+  RemoteFinding find() {
+    find_model();
+    read_metrics();
+    make_prompt();
+    find_api();
+    find_scoring();
+    return std::move(finding_);
+  }
+
+ private:
+  RemoteReply ask(const std::string& path, const std::string& body = "",
+                  std::vector<std::string> headers = {}) {
+    RemoteReply reply = std::move(
+        http_.perform({{url_ + path, body, std::move(headers), kProbeTimeout}}, cancellation_)[0]);
+    if (reply.outcome != RemoteReply::Outcome::Answered)
+      failed("{}: {}; is the server running there?", url_, reply.problem);
+    if (reply.status == 401)
+      bad_input("{}: the server wants a key (401); give it in COUNTERBEAM_ENGINE_KEY", url_);
+    return reply;
+  }
+  RemoteReply send(const RemoteRequest& request) {
+    return ask(request.path, request.body, request.headers);
+  }
+
+  void find_model() {
+    const RemoteReply reply = ask("/v1/models");
+    if (reply.status != 200)
+      failed(
+          "{}: /v1/models gives {} ({}); --engine takes the address of vLLM, SGLang or counterbeam "
+          "serve",
+          url_, reply.status, error_text(reply.body));
+    try {
+      const Json json = rj::parsed(reply.body);
+      choose_model(rj::array(json, "data"));
+    } catch (const BadReply& bad) {
+      failed("{}: /v1/models: {}; --engine takes the address of vLLM, SGLang or counterbeam serve",
+             url_, bad.what());
+    }
+  }
+
+  void choose_model(const Json& list) {
+    std::string names;
+    const Json* chosen = nullptr;
+    std::set<std::string> roots;
+    for (const Json& one : list) {
+      const Json* id = rj::find(one, "id");
+      if (!id || !id->is_string()) continue;
+      const Json* root = rj::find(one, "root");
+      roots.insert(root && root->is_string() ? root->get<std::string>() : id->get<std::string>());
+      names += (names.empty() ? "" : ", ") + printable(id->get<std::string>());
+      if (probe_.model.empty() ? chosen == nullptr : *id == probe_.model) chosen = &one;
+    }
+    if (names.empty()) rj::bad_reply("it lists no models");
+    if (!chosen)
+      bad_input("{}: serves no model {}; it has: {}", url_, in_quotes(probe_.model), names);
+    if (probe_.model.empty() && roots.size() > 1)
+      bad_input("{}: serves several models ({}); choose one by --engine-model", url_, names);
+    finding_.kind.model = (*chosen)["id"].get<std::string>();
+    if (const Json* length = rj::find(*chosen, "max_model_len"))
+      finding_.kind.max_length = rj::whole(length, "max_model_len");
+  }
+
+  // The block size of vLLM's cache and its data-parallel ranks; neither is needed.
+  void read_metrics() {
+    const RemoteReply reply = ask("/metrics");
+    if (reply.status != 200) return;
+    const auto number_after = [&](std::string_view mark, std::size_t from) -> std::optional<int> {
+      const std::size_t at = reply.body.find(mark, from);
+      if (at == reply.body.npos) return std::nullopt;
+      int number = 0;
+      std::size_t digits = 0;
+      for (std::size_t i = at + mark.size();
+           digits < 7 && i < reply.body.size() && std::isdigit((unsigned char)reply.body[i]); ++i)
+        number = 10 * number + (reply.body[i] - '0'), ++digits;
+      return digits > 0 ? std::optional(number) : std::nullopt;
+    };
+    const std::size_t config = reply.body.find("vllm:cache_config_info{");
+    if (config != reply.body.npos)
+      finding_.kind.block_size = number_after("block_size=\"", config).value_or(0);
+    int ranks = 0;
+    for (std::size_t at = 0;
+         (at = reply.body.find("\nvllm:num_requests_running{", at + 1)) != reply.body.npos;)
+      ranks = std::max(ranks, number_after("engine=\"", at).value_or(0) + 1);
+    finding_.kind.ranks = std::clamp(ranks, 1, 4096);
+  }
+
+  // Longer than two blocks of the cache, so that the cache is exercised.
+  void make_prompt() {
+    const std::int64_t length = finding_.kind.max_length;
+    std::size_t wanted = finding_.kind.block_size > 0 ? 2 * finding_.kind.block_size + 8 : 72;
+    if (length > 0)
+      wanted = std::min<std::size_t>(wanted, std::size_t(std::max<std::int64_t>(1, length / 2)));
+    while (prompt_.size() < wanted)
+      prompt_.push_back(probe_.tokens[prompt_.size() % probe_.tokens.size()]);
+  }
+
+  DrawCall draw_call(float temperature) const {
+    DrawCall call{.tokens = prompt_, .max_tokens = kDrawn};
+    call.sampling.temperature = temperature;
+    call.key.seed = 11;
+    return call;
+  }
+
+  // A draw by this kind of API; none where the server does not know it. `refusal`: why.
+  std::optional<DrawReply> try_draw(const RemoteKind& kind, const DrawCall& call,
+                                    std::string& refusal) {
+    const RemoteReply reply = send(draw_request(kind, call));
+    if (reply.status != 200) {
+      refusal = fmt::format("{} {}", reply.status, error_text(reply.body));
+      last_status_ = reply.status;
+      return std::nullopt;
+    }
+    try {
+      DrawReply drawn = read_draw(kind, call, reply.body);
+      if (drawn.tokens.empty()) rj::bad_reply("no token was drawn");
+      return drawn;
+    } catch (const BadReply& bad) {
+      refusal = bad.what();
+      return std::nullopt;
+    }
+  }
+
+  void find_api() {
+    std::string refusals;
+    for (const RemoteApi api : {RemoteApi::Tokens, RemoteApi::SGLang, RemoteApi::Completions}) {
+      RemoteKind kind = finding_.kind;
+      kind.api = api;
+      std::string refusal;
+      // A high temperature tells raw log-probabilities from those after temperature.
+      auto drawn = try_draw(kind, draw_call(4), refusal);
+      if (drawn) {
+        finding_.kind = kind;
+        drawn_ = std::move(*drawn);
+        break;
+      }
+      if (api == RemoteApi::Tokens && last_status_ == 403)
+        finding_.advice.push_back(
+            "vllm serve --enable-scale-out: token ids in and out, and scoring by the prefix cache");
+      refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ",
+                              draw_request(kind, draw_call(4)).path, refusal);
+    }
+    if (drawn_.tokens.empty())
+      failed("{}: draws no tokens by their ids in any way that is known here ({})", url_, refusals);
+    finding_.kind.counts_cached = drawn_.cached_tokens.has_value();
+    if (finding_.kind.api != RemoteApi::Tokens) return;
+    RemoteKind keyed = finding_.kind;
+    keyed.keyed = true;
+    std::string refusal;
+    const auto again = try_draw(keyed, draw_call(4), refusal);
+    if (again && again->keyed) {
+      finding_.kind = keyed;
+      drawn_ = *again;
+    }
+  }
+
+  std::vector<TokenId> scored_tokens() const {
+    std::vector<TokenId> tokens = prompt_;
+    tokens.insert(tokens.end(), drawn_.tokens.begin(), drawn_.tokens.end());
+    return tokens;
+  }
+
+  std::optional<ScoreReply> try_score(const RemoteKind& kind, const std::string& salt = "") {
+    const ScoreCall call{.tokens = scored_tokens(), .from = prompt_.size(), .salt = salt};
+    const RemoteReply reply = send(score_request(kind, call));
+    if (reply.status != 200) return std::nullopt;
+    try {
+      return read_score(kind, call, reply.body);
+    } catch (const BadReply&) {
+      return std::nullopt;
+    }
+  }
+
+  static bool complete(const ScoreReply& reply) {
+    return std::all_of(reply.logprobs.begin(), reply.logprobs.end(),
+                       [](const auto& one) { return one.has_value(); });
+  }
+
+  // The largest distance of the values that can be read from those given.
+  template <typename Values>
+  static double distance(const ScoreReply& reply, const Values& others) {
+    double most = 0;
+    for (std::size_t i = 0; i < reply.logprobs.size(); ++i)
+      if (reply.logprobs[i])
+        most = std::max<double>(most, std::abs(*reply.logprobs[i] - others[i]));
+    return most;
+  }
+
+  // Scores the drawn tokens in a way that computes everything: what other ways are compared with.
+  bool find_reference() {
+    RemoteKind& kind = finding_.kind;
+    std::vector<RemoteKind> ways;
+    const auto add = [&](ScoreWay way, bool echo) {
+      ways.push_back(kind);
+      ways.back().score = way;
+      ways.back().echo = echo;
+    };
+    if (kind.keyed) add(ScoreWay::Whole, false);
+    if (kind.api == RemoteApi::SGLang) add(ScoreWay::Start, false);
+    if (kind.api != RemoteApi::SGLang) add(ScoreWay::Prompt, false);
+    if (kind.api == RemoteApi::Completions) add(ScoreWay::Prompt, true);
+    for (const RemoteKind& way : ways) {
+      const auto reply = try_score(way);
+      if (!reply || !complete(*reply)) continue;
+      kind = way;
+      for (const auto& one : reply->logprobs) reference_.push_back(*one);
+      return true;
+    }
+    return false;
+  }
+
+  void find_scoring() {
+    RemoteKind& kind = finding_.kind;
+    if (!find_reference()) {
+      find_steps(drawn_.logprobs);
+      if (kind.steps) kind.score = ScoreWay::Steps;
+      return;
+    }
+    ScoreReply drawn;
+    for (const float one : drawn_.logprobs) drawn.logprobs.push_back(one);
+    kind.raw_logprobs = distance(drawn, reference_) <= kSame;
+    if (!kind.raw_logprobs) check_reshaped();
+    if (kind.api == RemoteApi::Tokens && !kind.keyed) find_cached_ways();
+    if (kind.api != RemoteApi::SGLang && !kind.keyed) find_steps(reference_);
+    if (kind.api == RemoteApi::Completions)
+      finding_.advice.push_back(
+          "a vLLM server scores cheaper with --enable-scale-out --enable-prompt-tokens-details");
+  }
+
+  // Log-probabilities of draws that are not the model's own must at least be so at temperature 1.
+  void check_reshaped() {
+    std::string refusal;
+    const auto plain = try_draw(finding_.kind, draw_call(1), refusal);
+    if (!plain) failed("{}: a draw at temperature 1 fails: {}", url_, refusal);
+    drawn_ = *plain;
+    const auto scored = try_score(finding_.kind);
+    if (!scored || !complete(*scored) || distance(*scored, drawn_.logprobs) > kSame)
+      failed(
+          "{}: log-probabilities of drawn tokens and those of the same tokens when given differ; a "
+          "vLLM server needs --logprobs-mode raw_logprobs",
+          url_);
+    reference_.clear();
+    for (const auto& one : scored->logprobs) reference_.push_back(*one);
+    finding_.advice.push_back(
+        finding_.kind.api == RemoteApi::SGLang
+            ? "SGLANG_RETURN_ORIGINAL_LOGPROB=1 saves one scoring request per "
+              "beam and block at temperatures other than 1"
+            : "vllm serve --logprobs-mode raw_logprobs saves one scoring "
+              "request per beam and block at temperatures other than 1");
+  }
+
+  void find_cached_ways() {
+    RemoteKind& kind = finding_.kind;
+    RemoteKind rows = kind;
+    rows.score = ScoreWay::Rows;
+    if (const auto reply = try_score(rows);
+        reply && complete(*reply) && distance(*reply, reference_) <= kSame) {
+      kind = rows;
+      return;
+    }
+    if (!kind.counts_cached) {
+      finding_.advice.push_back(
+          "vllm serve --enable-prompt-tokens-details: scoring can use the prefix cache, since "
+          "cached rows are then known");
+      return;
+    }
+    RemoteKind cached = kind;
+    cached.score = ScoreWay::Cached;
+    const std::string salt =
+        fmt::format("probe-{}", std::chrono::steady_clock::now().time_since_epoch().count());
+    // The first request fills the cache. The second reads it, up to a block's end before the
+    // prompt's.
+    const auto first = try_score(cached, salt);
+    if (!first || distance(*first, reference_) > kSame) return;
+    const auto second = try_score(cached, salt);
+    if (second && distance(*second, reference_) > kSame) return;
+    kind = cached;
+    if (second && second->cached_tokens == 0)
+      finding_.advice.push_back(
+          "the prefix cache held nothing of a repeated prompt; vllm serve --enable-prefix-caching");
+  }
+
+  template <typename Values>
+  void find_steps(const Values& values) {
+    DrawCall call = draw_call(1);
+    call.max_tokens = 1;
+    call.only = drawn_.tokens[0];
+    std::string refusal;
+    const auto reply = try_draw(finding_.kind, call, refusal);
+    // Processed log-probabilities of the only token allowed would be 0.
+    finding_.kind.steps = reply && reply->tokens[0] == *call.only &&
+                          std::abs(reply->logprobs[0] - values[0]) <= kSame &&
+                          finding_.kind.raw_logprobs;
+  }
+
+  RemoteHttp& http_;
+  const std::string& url_;
+  const RemoteProbe& probe_;
+  const Cancellation* cancellation_;
+  RemoteFinding finding_;
+  std::vector<TokenId> prompt_;
+  DrawReply drawn_;
+  std::vector<float> reference_;
+  int last_status_ = 0;
+};
+
+}  // namespace
+
+RemoteFinding probe_server(RemoteHttp& http, const std::string& url, const RemoteProbe& probe,
+                           const Cancellation* cancellation) {
+  CB_CHECK(!probe.tokens.empty());
+  return Prober(http, url, probe, cancellation).find();
+}
+
+std::optional<std::vector<TokenId>> server_tokens(RemoteHttp& http, const std::string& url,
+                                                  const RemoteKind& kind, const std::string& text) {
+  const Json body = {{"model", kind.model}, {"prompt", text}, {"add_special_tokens", false}};
+  const RemoteReply reply =
+      std::move(http.perform({{url + "/tokenize", to_line(body), {}, kProbeTimeout}})[0]);
+  if (reply.outcome != RemoteReply::Outcome::Answered || reply.status != 200) return std::nullopt;
+  try {
+    const Json json = rj::parsed(reply.body);
+    return rj::ids_of(rj::array(json, "tokens"));
+  } catch (const BadReply&) {
+    return std::nullopt;
+  }
+}
+
+std::string api_name(const RemoteKind& kind) {
+  switch (kind.api) {
+    case RemoteApi::Tokens:
+      return kind.keyed ? "Counterbeam, token ids (/inference/v1/generate)"
+                        : "vLLM, token ids (/inference/v1/generate)";
+    case RemoteApi::Completions:
+      return "OpenAI completions with token ids (/v1/completions)";
+    case RemoteApi::SGLang:
+      return "SGLang (/generate)";
+  }
+  CB_CHECK(false);
+}
+
+std::string score_name(ScoreWay way) {
+  switch (way) {
+    case ScoreWay::Whole:
+      return "the rows asked for, over the prefix cache";
+    case ScoreWay::Rows:
+      return "rows by token ids, over the prefix cache";
+    case ScoreWay::Start:
+      return "logprob_start_len, over the prefix cache";
+    case ScoreWay::Cached:
+      return "prompt log-probs over the prefix cache, unreadable rows asked for again";
+    case ScoreWay::Prompt:
+      return "prompt log-probs without the prefix cache";
+    case ScoreWay::Steps:
+      return "one request per token";
+    case ScoreWay::None:
+      return "none: no contrast, plain methods only";
+  }
+  CB_CHECK(false);
+}
+
+}  // namespace counterbeam

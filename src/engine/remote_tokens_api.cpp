@@ -1,0 +1,141 @@
+// POST /inference/v1/generate: token ids in, token ids out. vLLM has it with --enable-scale-out,
+// and Counterbeam's own server always. Counterbeam takes a draw_key beside the seed, and gives the
+// log-probabilities that tokens were drawn with.
+#include <algorithm>
+
+#include "engine/remote_apis.h"
+#include "engine/remote_json.h"
+
+namespace counterbeam {
+
+namespace rj = remote_json;
+
+std::vector<std::string> rank_headers(int rank) {
+  if (rank < 0) return {};
+  return {fmt::format("X-data-parallel-rank: {}", rank)};
+}
+
+RemoteRequest tokens_draw_request(const RemoteKind& kind, const DrawCall& call) {
+  const auto [temperature, top_p, top_k, min_p] = call.sampling;
+  constexpr int kMostLogprobs = 20;  // vLLM's default --max-logprobs
+  Json sampling = {{"max_tokens", call.max_tokens},
+                   {"temperature", temperature},
+                   {"top_p", top_p},
+                   {"top_k", top_k},
+                   {"min_p", min_p},
+                   {"repetition_penalty", 1},
+                   {"seed", seed_of(call.key)},
+                   {"logprobs", call.top > 0 ? std::min(call.top + 1, kMostLogprobs) : 0},
+                   {"detokenize", false},
+                   {"ignore_eos", true},
+                   {"stop_token_ids", call.stop}};
+  if (call.only) sampling["allowed_token_ids"] = {*call.only};
+  if (kind.keyed)
+    sampling["draw_key"] = {{"seed", call.key.seed},
+                            {"question", call.key.question},
+                            {"block", call.key.block},
+                            {"beam", call.key.beam},
+                            {"position", call.key.position}};
+  Json body = {{"token_ids", call.tokens}, {"sampling_params", std::move(sampling)}};
+  if (!kind.model.empty()) body["model"] = kind.model;
+  if (!call.salt.empty()) body["cache_salt"] = call.salt;
+  return {"/inference/v1/generate", to_line(body), rank_headers(call.rank)};
+}
+
+DrawReply tokens_read_draw(const DrawCall& call, const Json& json) {
+  DrawReply reply;
+  const Json& choice = rj::first(json, "choices");
+  reply.tokens = rj::ids_of(rj::array(choice, "token_ids"));
+  const Json& content = rj::array(rj::object(choice, "logprobs"), "content");
+  if (content.size() != reply.tokens.size())
+    rj::bad_reply("the reply has {} tokens and {} log-probabilities", reply.tokens.size(),
+                  content.size());
+  for (std::size_t i = 0; i < content.size(); ++i) {
+    const Json& one = content[i];
+    const Json* logprob = rj::find(one, "logprob");
+    const Json* id = rj::find(one, "token_id");
+    const auto token = id ? std::optional(rj::id_of(*id)) : rj::labelled_id(rj::find(one, "token"));
+    if (!logprob) rj::bad_reply("a drawn token has no logprob in the reply");
+    if (token && *token != reply.tokens[i])
+      rj::bad_reply("the log-probabilities of the reply belong to other tokens");
+    reply.logprobs.push_back(rj::needed_logprob(*logprob));
+    if (const Json* drawn = rj::find(one, "drawn_logprob"))
+      reply.drawn_logprobs.push_back(rj::needed_logprob(*drawn));
+    if (call.top == 0) continue;
+    TopTokens top;
+    if (const Json* list = rj::find(one, "top_logprobs"); list && list->is_array())
+      for (const Json& other : *list) {
+        const auto label = rj::labelled_id(rj::find(other, "token"));
+        const Json* value = rj::find(other, "logprob");
+        if (label && value) top.push_back({*label, rj::needed_logprob(*value)});
+      }
+    rj::keep_likeliest(top, call.top);
+    reply.top.push_back(std::move(top));
+  }
+  const Json* finish = rj::find(choice, "finish_reason");
+  reply.cut = finish && (*finish == "abort" || *finish == "error");
+  if (const Json* keyed = rj::find(json, "keyed")) reply.keyed = *keyed == true;
+  const rj::CountedUsage usage = rj::usage_of(json);
+  reply.prompt_tokens = usage.prompt_tokens;
+  reply.cached_tokens = usage.cached_tokens;
+  return reply;
+}
+
+RemoteRequest tokens_score_request(const RemoteKind& kind, const ScoreCall& call) {
+  Json sampling = {{"max_tokens", 1}, {"temperature", 0}, {"detokenize", false}};
+  if (kind.score == ScoreWay::Rows && call.top == 0) {
+    Json ids = Json::array();
+    for (std::size_t i = call.from; i < call.tokens.size(); ++i)
+      ids.push_back(Json::array({call.tokens[i]}));
+    sampling["prompt_logprob_token_ids"] = std::move(ids);
+    sampling["prompt_logprob_start"] = call.from - 1;
+    sampling["skip_reading_prefix_cache"] = false;
+  } else {
+    sampling["prompt_logprobs"] = call.top;
+    if (kind.score == ScoreWay::Cached && call.use_cache)
+      sampling["skip_reading_prefix_cache"] = false;
+    if (kind.score == ScoreWay::Whole) {
+      sampling["max_tokens"] = 0;
+      sampling["prompt_logprob_start"] = call.from - 1;
+    }
+  }
+  Json body = {{"token_ids", call.tokens}, {"sampling_params", std::move(sampling)}};
+  if (!kind.model.empty()) body["model"] = kind.model;
+  if (!call.salt.empty()) body["cache_salt"] = call.salt;
+  return {"/inference/v1/generate", to_line(body), rank_headers(call.rank)};
+}
+
+namespace {
+
+// The values of prompt_logprob_token_ids: a string in base64 under a name of that beginning.
+const Json* row_values(const Json& json) {
+  const auto among = [](const Json& object) -> const Json* {
+    if (!object.is_object()) return nullptr;
+    for (const auto& [name, value] : object.items())
+      if (name.starts_with("prompt_logprob") && value.is_string()) return &value;
+    return nullptr;
+  };
+  if (const Json* found = among(json)) return found;
+  return among(rj::first(json, "choices"));
+}
+
+}  // namespace
+
+ScoreReply tokens_read_score(const RemoteKind& kind, const ScoreCall& call, const Json& json) {
+  ScoreReply reply;
+  const rj::CountedUsage usage = rj::usage_of(json);
+  reply.prompt_tokens = usage.prompt_tokens;
+  reply.cached_tokens = usage.cached_tokens;
+  if (kind.score == ScoreWay::Rows && call.top == 0) {
+    const Json* values = row_values(json);
+    if (!values) rj::bad_reply("prompt_logprob_token_ids brought no values");
+    for (const double value :
+         npy_values(values->get_ref<const std::string&>(), call.tokens.size() - call.from))
+      reply.logprobs.push_back(rj::logprob_of(value));
+    return reply;
+  }
+  rj::read_prompt_rows(rj::array(json, "prompt_logprobs"), call, reply);
+  return reply;
+}
+
+}  // namespace counterbeam
