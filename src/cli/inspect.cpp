@@ -12,6 +12,7 @@
 #include "base/quote.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/inspect_engine.h"
 #include "cli/loading.h"
 #include "engine/back_end.h"
 #include "model/config.h"
@@ -278,6 +279,10 @@ void print_text(const Report& report, const Memory& memory, const InspectOptions
 }
 
 void inspect(InspectOptions options, const Globals& globals) {
+  if (!globals.engine.empty()) {
+    if (!options.shape.empty()) bad_input("--shape and --engine: give one of the two");
+    return inspect_engine(options.beams, globals);
+  }
   const Report report = options.shape.empty() ? report_on(*open_model(globals.model))
                                               : report_on_shape(options.shape);
   if (options.tokens == 0) options.tokens = std::min(2048, report.config.max_positions);
@@ -304,7 +309,9 @@ Command inspect_command(const Globals& globals) {
                   .help = "A known shape instead of a checkpoint"};
   shape.value.choices = known_shape_names();
   return {.name = "inspect",
-          .summary = "Show what a checkpoint is: architecture, shapes, whether it is whole, memory",
+          .summary =
+              "Show what a checkpoint is: architecture, shapes, whether it is whole, memory; "
+              "or, with --engine, what servers can do",
           .options = {shape,
                       {.name = "--beams",
                        .value = whole(options->beams, 1, 65536),
@@ -314,7 +321,8 @@ Command inspect_command(const Globals& globals) {
                        .help = "Tokens of each sequence to count memory for",
                        .standard = "2048, or the model's context where that is shorter"}},
           .examples = {"counterbeam inspect --model Qwen/Qwen2.5-7B-Instruct",
-                       "counterbeam inspect --shape qwen3.5-0.8b --beams 32"},
+                       "counterbeam inspect --shape qwen3.5-0.8b --beams 32",
+                       "counterbeam inspect --engine http://127.0.0.1:8000 --model ORG/NAME"},
           .run = [options, &globals] { inspect(*options, globals); }};
 }
 

@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "engine/local_engine.h"
 #include "search/engine_options.h"
+#include "search/remote_model.h"
 
 namespace counterbeam {
 
@@ -19,13 +20,21 @@ LoadedModel::LoadedModel(LoadedModel&&) noexcept = default;
 LoadedModel& LoadedModel::operator=(LoadedModel&&) noexcept = default;
 
 LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& options) {
-  if (!options.engine.empty())
-    failed("--engine {}: this build has no remote engine yet", options.engine);
   std::unique_ptr<ModelSource> source = open_model(name);
+  if (!options.engine.empty()) {
+    ModelParts parts = read_text_parts(*source);
+    ConnectedModel connected = connect_model(source->name(), parts, options);
+    LoadedModel model(std::move(source), std::move(parts), std::move(connected.engine));
+    model.warnings_ = model.tokenizer().warnings();
+    for (std::string& warning : connected.warnings) model.warnings_.push_back(std::move(warning));
+    return model;
+  }
   ModelParts parts = read_parts(*source);
   if (!parts.tokenizer) parts.tokenizer = source->tokenizer();  // throws: says what is missing
   LocalOptions local = engine_options(options);
   local.vocab_limit = parts.tokenizer->id_limit();  // ids without a text are never drawn
+  // Beams of a search elsewhere come as prompts: 16 of them under three prompts, twice over.
+  local.kept_prefixes = 128;
   local.eos = end_tokens(parts, stop_at_named(options.stop_at));
   auto engine = LocalEngine::load(*source, local);
   std::vector<std::string> warnings = parts.tokenizer->warnings();
@@ -39,7 +48,8 @@ LoadedModel LoadedModel::load(const std::string& name, const LoadOptions& option
 }
 
 const ModelFingerprint& LoadedModel::fingerprint() const {
-  if (!fingerprint_) fingerprint_ = source_->fingerprint();
+  const bool remote = dynamic_cast<const RemoteEngine*>(engine_.get()) != nullptr;
+  if (!fingerprint_) fingerprint_ = remote ? source_->text_fingerprint() : source_->fingerprint();
   return *fingerprint_;
 }
 
