@@ -1,8 +1,9 @@
-"""Measures `counterbeam serve` with the shipped model, on 127.0.0.1 alone: load, disconnects,
-SIGTERM and overhead. `make bench-serve` runs all of it; the counts can be lowered."""
+"""Measures `counterbeam serve` with the shipped model, on 127.0.0.1 alone: bad requests, load,
+disconnects, SIGTERM and overhead. `make bench-serve` runs all of it; the counts can be lowered."""
 import argparse
 import sys
 
+import bad_requests
 import disconnects
 import load
 import overhead
@@ -17,10 +18,11 @@ def main():
     parser.add_argument("--disconnects", type=int, default=1000)
     parser.add_argument("--sigterms", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=20)
-    parser.add_argument("--only", choices=["load", "disconnects", "sigterm", "overhead"])
+    parser.add_argument("--only", choices=["bad", "load", "disconnects", "sigterm", "overhead"])
     options = parser.parse_args()
     model = "tiny-dense"
-    parts = {"load": lambda: load.run(options.program, model, options.clients, options.requests),
+    parts = {"bad": lambda: bad_requests.run(options.program, model),
+             "load": lambda: load.run(options.program, model, options.clients, options.requests),
              "disconnects": lambda: disconnects.run(options.program, model, options.disconnects),
              "sigterm": lambda: sigterm.run(options.program, model, options.sigterms),
              "overhead": lambda: overhead.run(options.program, model, options.repeats)}

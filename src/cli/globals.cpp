@@ -53,7 +53,9 @@ std::vector<Option> global_options(Globals& globals) {
                          globals.cache_bytes = bytes_of(size, origin);
                        }),
        .help = "Memory for the KV cache and recurrent states, such as 512M or 8G",
-       .standard = "what 64 sequences of 4,096 tokens need, at most a quarter of the free memory"},
+       .standard =
+           "what 64 sequences of 4,096 tokens and 16 searches need, at most a quarter of the "
+           "free memory"},
       {.name = "--engine",
        .value = text(globals.engine, "URL[,URL...]"),
        .help = "Compute on these servers (vLLM, SGLang, counterbeam serve) in place of this "

@@ -17,7 +17,7 @@ struct ServeOptions {
   int port = 8080, searches = 16, queue = 256, drain = 300, stall = 30, max_body = 8;
   int connections = 4096;
   bool system_as_user = false;
-  std::vector<std::string> aliases, origins;
+  std::vector<std::string> aliases, origins, host_names;
   ContextsOption contexts;
 };
 
@@ -38,6 +38,7 @@ serve::ServerOptions server_options(const ServeOptions& given, const Globals& gl
   options.drain = std::chrono::seconds(given.drain);
   options.system_as_user = given.system_as_user;
   options.origins = given.origins;
+  options.host_names = given.host_names;
   options.book = given.contexts.book();
   options.version = kVersion;
   options.limits.stall = std::chrono::seconds(given.stall);
@@ -103,6 +104,11 @@ Command serve_command(const Globals& globals) {
              .value = repeated(options->origins, "ORIGIN"),
              .help = "A site whose pages may use this server from a browser, such as "
                      "https://chat.example; * for all",
+             .standard = "none"},
+            {.name = "--host-name",
+             .value = repeated(options->host_names, "NAME"),
+             .help = "A name that clients or a proxy ask the server by; on a loopback address "
+                     "other names than localhost are refused",
              .standard = "none"},
             {.name = "--searches",
              .value = whole(options->searches, 1, 1024),

@@ -10,6 +10,9 @@ namespace counterbeam {
 namespace {
 
 constexpr std::int64_t kSequences = 64, kTokensEach = 4096;
+// Every sequence needs a recurrent state of its own, however short it is: 16 searches, each of 16
+// beams under three prompts and the beams that they were forked from.
+constexpr std::int64_t kStates = 16 * 64;
 
 }  // namespace
 
@@ -19,7 +22,7 @@ CacheNeed cache_size_within(std::int64_t bytes, const StoreOps& ops, const Model
   const std::int64_t state = shape.has_state() ? ops.state_bytes(shape.state) : 0;
   const std::int64_t tokens = std::min<std::int64_t>(kTokensEach, config.max_positions);
   const std::int64_t pages_wanted = page > 0 ? kSequences * (tokens / kPageTokens + 1) : 0;
-  const std::int64_t states_wanted = state > 0 ? kSequences * 3 / 2 : 0;
+  const std::int64_t states_wanted = state > 0 ? kStates : 0;
   const std::int64_t wanted = pages_wanted * page + states_wanted * state;
   const std::int64_t budget = bytes > 0 ? bytes : ops.cache_bytes(wanted);
   const std::int64_t least = page + 2 * state;  // one short sequence, and one that is forked

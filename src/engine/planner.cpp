@@ -26,6 +26,41 @@ bool at_work(const SequenceRecord& record) {
   return record.unit != nullptr && !record.unit->trails();
 }
 
+// The recurrent states that sequences ranked before a unit do not have yet: those of older
+// searches, and those admitted so far. A search forks its beams before it extends them; if new
+// units of younger searches took the states in between, they would lose them at once and compute
+// their sequences again. Ask for units in the order of their ranks.
+class StatesBefore {
+ public:
+  explicit StatesBefore(const EngineState& state) {
+    if (!state.cache.shape().has_state()) return;
+    for (const SequenceRecord* record : state.records) {
+      const int states = record->cached.need(1).states;
+      if (record->unit != nullptr && record->unit->holds_memory()) {
+        states_ += states;
+      } else if (states > 0) {
+        missing_.emplace_back(record->birth, states);
+      }
+    }
+    std::sort(missing_.begin(), missing_.end());
+  }
+
+  int of(const WorkUnit& unit) {
+    while (next_ < missing_.size() && missing_[next_].first < unit.rank.birth) {
+      states_ += missing_[next_++].second;
+    }
+    return states_;
+  }
+  void admitted(const WorkUnit& unit) {
+    for (const Feed& feed : unit.feeds) states_ += feed.record->cached.need(1).states;
+  }
+
+ private:
+  std::vector<std::pair<std::uint64_t, int>> missing_;  // birth and states, oldest first
+  std::size_t next_ = 0;                                // the first that is not yet counted
+  int states_ = 0;
+};
+
 // What feeding `tokens(feed)` tokens to every sequence of the unit takes.
 template <typename Tokens>
 CacheNeed need_of(const WorkUnit& unit, const Tokens& tokens) {
@@ -44,9 +79,13 @@ StepPlan Planner::plan(std::list<EngineCall*>& calls, bool forced) {
   forced_ = forced;
   std::vector<WorkUnit*> units = open_units(calls);
   if (forced && !units.empty()) units.erase(units.begin() + 1, units.end());
+  StatesBefore states(state_);
   for (WorkUnit* unit : units) {
     const bool waits = unit->state == UnitState::Waiting && !unit->trails();
-    if (waits && !unit->call->error) try_admit(*unit, units);
+    if (!waits || unit->call->error) continue;
+    const CacheNeed left_free{headroom(units), states.of(*unit)};
+    try_admit(*unit, units, unit == units.front() ? CacheNeed{} : left_free);
+    if (unit->holds_memory()) states.admitted(*unit);
   }
   StepPlan plan;
   plan_draws(units, plan);
@@ -58,15 +97,14 @@ StepPlan Planner::plan(std::list<EngineCall*>& calls, bool forced) {
   return plan;
 }
 
-void Planner::try_admit(WorkUnit& unit, const std::vector<WorkUnit*>& units) {
-  const bool first = &unit == units.front();
+void Planner::try_admit(WorkUnit& unit, const std::vector<WorkUnit*>& units, CacheNeed left_free) {
   for (Feed& feed : unit.feeds) {
     if (feed.behind() == 0 || feed.looked_for_prefix || feed.last_token_too) continue;
     if (!may_start(feed, unit, units)) return;
     feed.looked_for_prefix = true;
   }
   const int at_least = unit.draws() ? 1 : 0;
-  const bool reserved = reserve(unit, {first ? 0 : headroom(units), 0}, [&] {
+  const bool reserved = reserve(unit, left_free, [&] {
     return need_of(unit, [&](const Feed& feed) { return std::max(feed.behind(), at_least); });
   });
   if (reserved) unit.admit();

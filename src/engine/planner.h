@@ -78,7 +78,7 @@ class Planner {
   // often; with more, too many are left to read when the last token is drawn.
   static constexpr int kPiece = 8;
 
-  void try_admit(WorkUnit& unit, const std::vector<WorkUnit*>& units);
+  void try_admit(WorkUnit& unit, const std::vector<WorkUnit*>& units, CacheNeed left_free);
   bool may_start(Feed& feed, const WorkUnit& unit, const std::vector<WorkUnit*>& units);
   int headroom(const std::vector<WorkUnit*>& units) const;
   bool reserve(WorkUnit& unit, CacheNeed headroom, const std::function<CacheNeed()>& need);

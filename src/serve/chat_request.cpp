@@ -77,8 +77,13 @@ Question read_messages(const Fields& fields, const RequestContext& context) {
   if (question.continue_last && question.later.back().content.empty())
     invalid("continue_final_message",
             "continue_final_message: the last message is empty; leave it out");
-  if (fields.object("chat_template_kwargs"))
+  if (const auto arguments = fields.object("chat_template_kwargs")) {
+    for (const char* own : {"messages", "add_generation_prompt"})
+      if (arguments->has(own))
+        invalid(arguments->full(own), "{}: is a field of the request itself; put it there",
+                arguments->full(own));
     question.template_arguments = to_line(*fields.find("chat_template_kwargs"));
+  }
   return question;
 }
 

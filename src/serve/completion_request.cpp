@@ -74,8 +74,6 @@ CompletionRequest read_completion(const Json& body, const RequestContext& contex
     invalid("best_of",
             "best_of: a number other than n is not supported; use the model {}@best-of-n",
             context.names.name());
-  if (request.echo && request.how.stream)
-    invalid("echo", "echo: is not given in a stream; leave out stream");
   const std::size_t choices = request.prompts.size() * static_cast<std::size_t>(request.how.n);
   if (choices > static_cast<std::size_t>(context.limits.all_choices))
     invalid("n", "n: {} choices in all; at most {} are allowed", choices,

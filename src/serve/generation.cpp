@@ -23,6 +23,13 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+ApiError cancelled_error() {
+  ApiError error(400, "invalid_request_error", "", "cancelled",
+                 "the search was cancelled before it had an answer");
+  error.may_retry = false;
+  return error;
+}
+
 }  // namespace
 
 Generation::Generation(Services& services, std::shared_ptr<const HttpRequest> request,
@@ -93,7 +100,7 @@ void Generation::open_searches() {
         if (!id.empty() && !jobs_.empty()) id += fmt::format(".{}", jobs_.size());
         job->search =
             services_.searches.open(id, how_.settings, how_.plain, [weak = weak_from_this()] {
-              if (const auto self = weak.lock()) self->cancellation_.cancel();
+              if (const auto self = weak.lock()) self->cancel();
             });
       }
       jobs_.push_back(std::move(job));
@@ -136,7 +143,9 @@ void Generation::run(std::size_t index) {
   }
   try {
     if (cancellation_.cancelled()) throw Cancelled("cancelled");
-    if (prompts_[job.prompt].score && job.copy == 0) score_prompt(job);
+    // In a stream every copy waits for the values, since its first chunk holds them.
+    if (prompts_[job.prompt].score && (job.copy == 0 || how_.stream)) score_prompt(job);
+    if (!generate_) add_echo(job);
     if (generate_) search(job);
   } catch (...) {
     fail_with_current(index);
@@ -156,9 +165,19 @@ void Generation::score_prompt(Job& job) {
       services_.scores.score(replies_[job.prompt].ids, task.score_top, &cancellation_);
   const std::lock_guard lock(mutex_);
   replies_[job.prompt].scores = std::move(scores);
-  if (generate_) return;
-  choices_.push_back(
-      {.index = static_cast<int>(job.prompt), .prompt = job.prompt, .finish = "length"});
+}
+
+// The choices of a prompt that is only echoed.
+void Generation::add_echo(Job& job) {
+  const std::lock_guard lock(mutex_);
+  for (int copy = 0; copy < how_.n; ++copy) {
+    Choice choice{.index = static_cast<int>(job.prompt) * how_.n + copy,
+                  .prompt = job.prompt,
+                  .finish = "length"};
+    Sent fresh;
+    if (how_.stream && !closed_) send_choice(choice, fresh, {});
+    choices_.push_back(std::move(choice));
+  }
 }
 
 void Generation::first_token() {
@@ -296,9 +315,7 @@ void Generation::fail_with_current(std::size_t index) {
   } catch (const ApiError& api) {
     error = api;
   } catch (const Cancelled&) {
-    error = ApiError(400, "invalid_request_error", "", "cancelled",
-                     "the search was cancelled before it had an answer");
-    error.may_retry = false;
+    error = cancelled_error();
   } catch (const BadInput& bad) {
     error = ApiError(400, "invalid_request_error", param, "", public_message(bad.what()));
   } catch (const Failed& failed) {
@@ -313,6 +330,17 @@ void Generation::fail_with_current(std::size_t index) {
   if (job.search) services_.searches.fail(*job.search, error.what());
   if (error.status >= 500) services_.metrics.failed();
   fail(error, note);
+}
+
+// Searches that run give the best answer so far; a request of which none runs is refused at once.
+void Generation::cancel() {
+  cancellation_.cancel();
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& job : jobs_)
+      if (job->begun) return;
+  }
+  fail(cancelled_error(), "");
 }
 
 void Generation::client_gone() {

@@ -46,8 +46,9 @@ class Generation : public std::enable_shared_from_this<Generation> {
   // What of a choice was streamed already.
   struct Sent {
     std::size_t reasoning = 0, content = 0;  // bytes
-    std::size_t tokens = 0, characters = 0;
-    bool role = false;
+    std::size_t tokens = 0;
+    std::optional<TextOffsets> offsets{};  // of those tokens
+    bool begun = false;
   };
 
   // One search: its prompt, its place among the searches of that prompt, and what it streams.
@@ -75,6 +76,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void run(std::size_t index);
   void search(Job& job);
   void score_prompt(Job& job);
+  void add_echo(Job& job);
   AnswerOptions answer_options(Job& job);
   void block_done(Job& job, const BlockReport& report);
   void take_answer(Job& job, AnsweredQuestion answered);
@@ -91,6 +93,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void send_settled(Job& job, const std::string& settled);
   void send_choice(const Choice& choice, Sent& sent, const Json& cost);
   void send_delta(Choice fresh, Sent& sent, const Json& cost);
+  void send_first(const Choice& fresh, Sent& sent);
   void begin_stream();
   void write_event(const Json& data);
   void comment(const std::string& text);
@@ -100,6 +103,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void fail(const ApiError& error, const std::string& note);
   void fail_with_current(std::size_t index);
   void client_gone();
+  void cancel();
   bool close(int status, const std::string& note);
   Usage usage() const;
   void add_cost(const Json& cost);

@@ -11,11 +11,6 @@ namespace {
 // Tokens that come faster than this share a chunk, so that streaming costs no speed.
 constexpr std::chrono::milliseconds kBetweenChunks{20};
 
-std::size_t count_characters(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 }  // namespace
 
 void Generation::token_drawn(Job& job, const DrawnToken& token) {
@@ -59,6 +54,7 @@ void Generation::send_settled(Job& job, const std::string& settled) {
   const Thoughts thoughts = thoughts_of(job, settled, false);
   Choice fresh;
   fresh.index = static_cast<int>(job.prompt) * how_.n + job.copy;
+  fresh.prompt = job.prompt;
   if (thoughts.reasoning.size() > job.sent.reasoning)
     fresh.reasoning = thoughts.reasoning.substr(job.sent.reasoning);
   if (thoughts.content.size() > job.sent.content)
@@ -72,6 +68,7 @@ void Generation::send_settled(Job& job, const std::string& settled) {
 void Generation::send_choice(const Choice& choice, Sent& sent, const Json& cost) {
   Choice rest;
   rest.index = choice.index;
+  rest.prompt = choice.prompt;
   if (choice.reasoning.size() > sent.reasoning)
     rest.reasoning = choice.reasoning.substr(sent.reasoning);
   if (choice.content.size() > sent.content) rest.content = choice.content.substr(sent.content);
@@ -83,18 +80,26 @@ void Generation::send_choice(const Choice& choice, Sent& sent, const Json& cost)
     send_delta(std::move(rest), sent, {});
   Choice end;
   end.index = choice.index;
+  end.prompt = choice.prompt;
   end.finish = choice.finish;
   send_delta(std::move(end), sent, cost);
 }
 
+// The role of a chat, the echo of a prompt.
+void Generation::send_first(const Choice& fresh, Sent& sent) {
+  if (std::exchange(sent.begun, true)) return;
+  const PromptReply& prompt = replies_[fresh.prompt];
+  sent.offsets = format_->answer_offsets(prompt);
+  if (const Json first = format_->first_chunk(fresh.index, prompt); !first.is_null())
+    write_event(first);
+}
+
 void Generation::send_delta(Choice fresh, Sent& sent, const Json& cost) {
   begin_stream();
-  if (!std::exchange(sent.role, true))
-    if (const Json first = format_->first_chunk(fresh.index); !first.is_null()) write_event(first);
-  fresh.characters_before = sent.characters;
+  send_first(fresh, sent);
+  fresh.offsets = &*sent.offsets;
   sent.reasoning += fresh.reasoning.size();
   sent.content += fresh.content.size();
-  sent.characters += count_characters(fresh.content);
   sent.tokens += fresh.tokens.size();
   if (!how_.top_logprobs && !how_.return_token_ids) fresh.tokens.clear();
   Json chunk = format_->chunk(fresh);

@@ -1,5 +1,7 @@
 #include "serve/http.h"
 
+#include <algorithm>
+
 namespace counterbeam::serve {
 namespace {
 
@@ -16,6 +18,11 @@ std::string_view HttpRequest::header(std::string_view name) const {
   for (const auto& [key, value] : headers)
     if (key == name) return value;
   return {};
+}
+
+bool HttpRequest::has_header(std::string_view name) const {
+  return std::any_of(headers.begin(), headers.end(),
+                     [&](const auto& header) { return header.first == name; });
 }
 
 std::string_view status_text(int status) {

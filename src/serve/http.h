@@ -23,6 +23,7 @@ struct HttpRequest {
   std::string id{};    // of this request, for logs and errors
 
   std::string_view header(std::string_view name) const;  // empty where there is none
+  bool has_header(std::string_view name) const;
 };
 
 struct HttpResponse {

@@ -27,6 +27,18 @@ std::string lower(std::string_view text) {
   return result;
 }
 
+// "http://host:1/path", as proxies ask, becomes "/path"; gives "host:1".
+std::string take_authority(std::string_view& target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    if (!lower(target.substr(0, scheme.size())).starts_with(scheme)) continue;
+    const auto slash = std::min(target.find_first_of("/?", scheme.size()), target.size());
+    const std::string authority(target.substr(scheme.size(), slash - scheme.size()));
+    target = slash == target.size() ? "/" : target.substr(slash);
+    return authority;
+  }
+  return "";
+}
+
 // The handlers' side of a request. It keeps the connection alive as long as somebody may answer.
 class SocketResponder : public Responder {
  public:
@@ -197,7 +209,8 @@ void HttpConnection::fail_read(const Code& error) {
 
 void HttpConnection::header_done() {
   const auto& message = parser_->get();
-  const std::string_view target(message.target().data(), message.target().size());
+  std::string_view target(message.target().data(), message.target().size());
+  const std::string authority = take_authority(target);
   const std::size_t mark = target.find('?');
   bool valid = true;
   request_ = std::make_shared<HttpRequest>();
@@ -207,12 +220,17 @@ void HttpConnection::header_done() {
   request_->peer = peer_;
   for (const auto& field : message)
     request_->headers.emplace_back(lower({field.name_string().data(), field.name_string().size()}),
-                                   std::string(field.value().data(), field.value().size()));
+                                   field.name() == http::field::host && !authority.empty()
+                                       ? authority
+                                       : std::string(field.value().data(), field.value().size()));
   keep_alive_ = message.keep_alive();
   chunked_ = message.version() >= 11;
   head_only_ = message.method() == http::verb::head;
   if (!valid || !request_->path.starts_with('/'))
     return problem(400, "the path of the request is not valid");
+  const auto hosts = message.count(http::field::host);
+  if (hosts > 1 || (hosts == 0 && message.version() >= 11))
+    return problem(400, "the request must have one Host header");
   if (std::optional<HttpResponse> refused = handlers_.admit(*request_)) {
     refused->close = refused->close || !parser_->is_done();
     state_ = State::Answering;

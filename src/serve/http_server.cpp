@@ -120,6 +120,10 @@ int HttpServer::port() const {
   return parts_->acceptor.local_endpoint().port();
 }
 
+bool HttpServer::on_loopback() const {
+  return parts_->acceptor.local_endpoint().address().is_loopback();
+}
+
 int HttpServer::connections() const {
   return parts_->open;
 }

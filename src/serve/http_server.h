@@ -39,6 +39,7 @@ class HttpServer {
   ~HttpServer();
 
   int port() const;
+  bool on_loopback() const;  // only this machine can reach it
   int connections() const;
 
   // Serves from now on.

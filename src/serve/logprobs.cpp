@@ -23,11 +23,6 @@ Json bytes_of(const std::string& bytes) {
   return list;
 }
 
-std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 // The likeliest tokens, and the chosen one after them where it is not among them.
 TopTokens with_chosen(const ShownToken& shown) {
   TopTokens all = shown.top;
@@ -47,14 +42,26 @@ std::string token_label(const Tokenizer& tokenizer, TokenId token) {
   return label;
 }
 
+std::size_t count_characters(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
+}
+
+std::size_t TextOffsets::next(TokenId token) {
+  const std::size_t place = at_;
+  std::size_t characters = count_characters(decoder_.push(token));
+  const std::size_t unseen = std::min(hidden_, characters);
+  hidden_ -= unseen;
+  at_ += characters - unseen;
+  return place;
+}
+
 Json legacy_logprobs(const Tokenizer& tokenizer, std::span<const ShownToken> tokens,
-                     std::size_t first_offset, bool specials) {
-  Json offsets = Json::array(), logprobs = Json::array(), texts = Json::array(),
+                     TextOffsets& offsets) {
+  Json places = Json::array(), logprobs = Json::array(), texts = Json::array(),
        tops = Json::array();
-  IncrementalDecoder decoder(tokenizer, {.skip_special = !specials});
-  std::size_t offset = first_offset;
   for (const ShownToken& shown : tokens) {
-    offsets.push_back(offset);
+    places.push_back(offsets.next(shown.token));
     texts.push_back(token_label(tokenizer, shown.token));
     logprobs.push_back(shown.scored ? Json(shown_logprob(shown.logprob)) : Json());
     Json top;
@@ -67,9 +74,8 @@ Json legacy_logprobs(const Tokenizer& tokenizer, std::span<const ShownToken> tok
       }
     }
     tops.push_back(std::move(top));
-    offset += characters(decoder.push(shown.token));
   }
-  return {{"text_offset", std::move(offsets)},
+  return {{"text_offset", std::move(places)},
           {"token_logprobs", std::move(logprobs)},
           {"tokens", std::move(texts)},
           {"top_logprobs", std::move(tops)}};

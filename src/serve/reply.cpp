@@ -17,11 +17,6 @@ Json or_null(const std::string& text) {
   return text.empty() ? Json() : Json(text);
 }
 
-std::size_t characters_of(std::string_view text) {
-  return static_cast<std::size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
-}
-
 class ChatFormat : public ReplyFormat {
  public:
   using ReplyFormat::ReplyFormat;
@@ -48,7 +43,7 @@ class ChatFormat : public ReplyFormat {
     return reply;
   }
 
-  Json first_chunk(int index) const override {
+  Json first_chunk(int index, const PromptReply&) const override {
     return chunk_of("chat.completion.chunk", {{"index", index},
                                               {"delta", {{"role", "assistant"}, {"content", ""}}},
                                               {"logprobs", nullptr},
@@ -110,12 +105,20 @@ class CompletionFormat : public ReplyFormat {
     return reply;
   }
 
-  Json first_chunk(int) const override { return {}; }
+  Json first_chunk(int index, const PromptReply& prompt) const override {
+    if (!echo_) return {};
+    Json one = {{"index", index},
+                {"text", prompt.echo},
+                {"logprobs", how_.top_logprobs ? prompt_arrays(prompt) : Json()},
+                {"finish_reason", nullptr}};
+    if (how_.return_token_ids) one["prompt_token_ids"] = prompt.ids;
+    return chunk_of("text_completion", std::move(one));
+  }
 
   Json chunk(const Choice& fresh) const override {
     Json logprobs;
     if (how_.top_logprobs && !fresh.tokens.empty())
-      logprobs = legacy_logprobs(tokenizer(), fresh.tokens, fresh.characters_before, false);
+      logprobs = legacy_logprobs(tokenizer(), fresh.tokens, *fresh.offsets);
     Json one = {{"index", fresh.index},
                 {"text", fresh.content},
                 {"logprobs", std::move(logprobs)},
@@ -127,12 +130,22 @@ class CompletionFormat : public ReplyFormat {
  private:
   Json logprobs(const Choice& choice, const PromptReply& prompt) const {
     if (!how_.top_logprobs) return {};
-    Json answer = legacy_logprobs(tokenizer(), choice.tokens, characters_of(prompt.echo), false);
+    TextOffsets offsets = answer_offsets(prompt);
+    Json answer = legacy_logprobs(tokenizer(), choice.tokens, offsets);
     if (!echo_) return answer;
-    Json all = legacy_logprobs(tokenizer(), prompt.scores, 0, true);
+    Json all = prompt_arrays(prompt);
     for (auto& [name, values] : all.items())
       for (Json& value : answer[name]) values.push_back(std::move(value));
     return all;
+  }
+
+  // Tokens that were put before the text, such as BOS, are not echoed and take no place in it.
+  Json prompt_arrays(const PromptReply& prompt) const {
+    const std::size_t shown = count_characters(prompt.echo),
+                      decoded = count_characters(tokenizer().decode(prompt.ids));
+    TextOffsets offsets(tokenizer(),
+                        {.hidden = decoded > shown ? decoded - shown : 0, .specials = true});
+    return legacy_logprobs(tokenizer(), prompt.scores, offsets);
   }
 
   bool echo_;
@@ -160,6 +173,10 @@ Json ReplyFormat::chunk_of(const char* kind, Json choice) const {
   chunk["choices"] = Json::array({std::move(choice)});
   if (how_.include_usage) chunk["usage"] = nullptr;
   return chunk;
+}
+
+TextOffsets ReplyFormat::answer_offsets(const PromptReply& prompt) const {
+  return TextOffsets(tokenizer(), {.first = count_characters(prompt.echo)});
 }
 
 Json ReplyFormat::usage_chunk(const Usage& usage) const {

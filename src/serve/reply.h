@@ -20,8 +20,8 @@ struct Choice {
   std::size_t prompt = 0;  // which of the request's prompts it answers
   std::string reasoning{}, content{};
   std::vector<ShownToken> tokens{};
-  std::string finish{};               // "stop" or "length"; in a stream empty until the end
-  std::size_t characters_before = 0;  // in a stream: of the text that was sent already
+  std::string finish{};            // "stop" or "length"; in a stream empty until the end
+  TextOffsets* offsets = nullptr;  // in a stream: of the tokens that were sent already
 };
 
 struct Usage {
@@ -48,9 +48,11 @@ class ReplyFormat {
 
   virtual Json whole(const std::vector<Choice>& choices, const std::vector<PromptReply>& prompts,
                      const Usage& usage) const = 0;
-  virtual Json first_chunk(int index) const = 0;  // null: there is none
+  virtual Json first_chunk(int index, const PromptReply& prompt) const = 0;  // null: there is none
   virtual Json chunk(const Choice& fresh) const = 0;
   Json usage_chunk(const Usage& usage) const;
+  // Where the tokens of an answer to the prompt begin.
+  TextOffsets answer_offsets(const PromptReply& prompt) const;
   const ReplyHead& head() const { return head_; }
 
  protected:

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/quote.h"
 #include "serve/page.h"
 
 namespace counterbeam::serve {
@@ -97,7 +98,8 @@ void Router::ready(Services& services, std::function<std::string()> metrics) {
 
 Router::Found Router::find(const HttpRequest& request) const {
   static const Route kPage{"GET", "", Endpoint::Page, true, true};
-  const std::string method = request.method == "HEAD" ? "GET" : request.method;
+  const bool head = request.method == "HEAD";
+  const std::string_view method = head ? "GET" : std::string_view(request.method);
   std::string_view path = request.path;
   if (page_file(path)) return method == "GET" ? Found{&kPage, {}, {}} : Found{nullptr, {}, "GET"};
   if (path.starts_with("/v1/")) path.remove_prefix(3);
@@ -116,16 +118,29 @@ Router::Found Router::find(const HttpRequest& request) const {
       subject = path.substr(before.size(), path.size() - before.size() - after.size());
       if (route.endpoint != Endpoint::Model && subject.find('/') != subject.npos) continue;
     }
-    if (route.method == method) return {&route, subject, {}};
+    // The head of a stream would have to wait for its search.
+    const bool endless = head && route.endpoint == Endpoint::SearchEvents;
+    if (route.method == method && !endless) return {&route, subject, {}};
     found.allow += (found.allow.empty() ? "" : ", ") + std::string(route.method);
   }
   return found;
 }
 
+void Router::check_host(const HttpRequest& request) const {
+  const std::string_view host = request.header("host");
+  // Only a client of HTTP/1.0 leaves it out, and that is no browser.
+  if (!request.has_header("host") || hosts_.allows(host)) return;
+  throw ApiError(403, "invalid_request_error", "", "host_not_allowed",
+                 fmt::format("this server is not asked by the name {} (--host-name adds one)",
+                             in_quotes(printable(host, 100))));
+}
+
 // A page of another site may not make a browser ask us.
 void Router::check_origin(const HttpRequest& request) const {
   const std::string_view origin = request.header("origin");
-  if (origin.empty() || host_of(origin) == request.header("host")) return;
+  if (origin.empty() || host_of(origin) == request.header("host") ||
+      hosts_.is_given(host_of(origin)))
+    return;
   const auto allowed = [&](const std::string& known) { return known == "*" || known == origin; };
   if (std::any_of(options_.origins.begin(), options_.origins.end(), allowed)) return;
   throw ApiError(403, "invalid_request_error", "", "origin_not_allowed",
@@ -133,6 +148,7 @@ void Router::check_origin(const HttpRequest& request) const {
 }
 
 void Router::check(const HttpRequest& request, const Found& found) const {
+  check_host(request);
   check_origin(request);
   const bool open = found.route && found.route->open;
   if (!open && !options_.keys.empty() && !options_.keys.find(request.header("authorization")))
@@ -152,6 +168,10 @@ void Router::check(const HttpRequest& request, const Found& found) const {
       found.route->endpoint == Endpoint::Chat || found.route->endpoint == Endpoint::Completions;
   if (state_ == ServerState::Draining && searches)
     throw unavailable("the server is shutting down", "draining", 5);
+  const std::string_view encoding = request.header("content-encoding");
+  if (!encoding.empty() && encoding != "identity")
+    throw ApiError(415, "invalid_request_error", "", "unsupported_content_encoding",
+                   "the body is encoded; send it as it is, without Content-Encoding");
   const std::string_view type = request.header("content-type");
   if (request.method == "POST" && !type.empty() && !is_json(type))
     throw ApiError(415, "invalid_request_error", "", "unsupported_media_type",
@@ -182,19 +202,27 @@ HttpResponse Router::finished(const HttpRequest& request, HttpResponse response,
   return response;
 }
 
+// What a browser asks before a page of another site may send a request. Clients such as openai-node
+// send headers of their own, so those asked for are allowed.
+HttpResponse Router::preflight(const HttpRequest& request) const {
+  check_host(request);
+  check_origin(request);
+  const std::string_view wanted = request.header("access-control-request-headers");
+  HttpResponse allowed{.status = 204};
+  add_headers(request, allowed.headers);
+  allowed.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
+  allowed.headers.emplace_back("Access-Control-Allow-Headers",
+                               wanted.empty() ? "Authorization, Content-Type" : wanted);
+  allowed.headers.emplace_back("Access-Control-Max-Age", "600");
+  return allowed;
+}
+
 std::optional<HttpResponse> Router::admit(HttpRequest& request) {
   request.id = request_id();
   const Found found = find(request);
   try {
-    if (request.method == "OPTIONS" && !options_.origins.empty()) {
-      check_origin(request);
-      HttpResponse allowed{.status = 204};
-      add_headers(request, allowed.headers);
-      allowed.headers.emplace_back("Access-Control-Allow-Methods", "GET, POST, DELETE");
-      allowed.headers.emplace_back("Access-Control-Allow-Headers", "Authorization, Content-Type");
-      allowed.headers.emplace_back("Access-Control-Max-Age", "600");
-      return finished(request, std::move(allowed), "");
-    }
+    if (request.method == "OPTIONS" && !options_.origins.empty())
+      return finished(request, preflight(request), "");
     check(request, found);
     return std::nullopt;
   } catch (const ApiError& error) {
@@ -258,9 +286,10 @@ void Router::dispatch(const Call& call, const Found& found) {
     case Endpoint::SearchTrace:
       return reply({.body = to_line(services_->searches.trace(call.subject))});
     case Endpoint::SearchCancel:
-      services_->searches.cancel(call.subject);
       return reply(
-          {.body = to_line(Json{{"id", call.subject}, {"object", "search"}, {"cancelled", true}})});
+          {.body = to_line(Json{{"id", call.subject},
+                                {"object", "search"},
+                                {"cancelled", services_->searches.cancel(call.subject)}})});
     case Endpoint::SearchEvents:
       services_->searches.listen(call.subject, call.responder);
       call.responder->on_gone([services = services_, responder = call.responder] {

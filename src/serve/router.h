@@ -1,6 +1,6 @@
-// From a request to its endpoint: routes, methods, keys, origins, and what is refused while a model
-// loads or the server drains. A path that no route has needs a key too, so that no spelling of a
-// path gets around the check.
+// From a request to its endpoint: routes, methods, keys, hosts, origins, and what is refused while
+// a model loads or the server drains. A path that no route has needs a key too, so that no spelling
+// of a path gets around the check.
 #pragma once
 
 #include <atomic>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "serve/api.h"
+#include "serve/host_names.h"
 #include "serve/http.h"
 #include "serve/keys.h"
 #include "serve/services.h"
@@ -27,6 +28,9 @@ struct RouterOptions {
 class Router {
  public:
   Router(RouterOptions options, Metrics& metrics, RequestLog& log);
+
+  // Names the server is asked by; others are refused. REQUIRES that no request has come yet.
+  void answer_to(HostNames hosts) { hosts_ = std::move(hosts); }
 
   // Before the body is read. An answer refuses the request.
   std::optional<HttpResponse> admit(HttpRequest& request);
@@ -66,7 +70,9 @@ class Router {
   };
   Found find(const HttpRequest& request) const;
   void check(const HttpRequest& request, const Found& found) const;
+  void check_host(const HttpRequest& request) const;
   void check_origin(const HttpRequest& request) const;
+  HttpResponse preflight(const HttpRequest& request) const;
   std::string client_of(const HttpRequest& request) const;
   HttpResponse health() const;
   HttpResponse finished(const HttpRequest& request, HttpResponse response, const std::string& note);
@@ -74,6 +80,7 @@ class Router {
   void dispatch(const Call& call, const Found& found);
 
   const RouterOptions options_;
+  HostNames hosts_;
   Metrics& metrics_;
   RequestLog& log_;
   const std::int64_t created_;

@@ -127,6 +127,7 @@ void Searches::block(Search& search, const BlockReport& report) {
 
 // A finished search may be forgotten when others come. The event streams end.
 void Searches::retire(Search& search, std::unique_lock<std::mutex>& lock) {
+  if (search.done) return;  // failed by its client, then by its own thread
   search.done = true;
   search.cancel = {};
   const std::string text =
@@ -193,7 +194,7 @@ Json Searches::trace(const std::string& id) const {
           {"cost", search->cost}};
 }
 
-void Searches::cancel(const std::string& id) {
+bool Searches::cancel(const std::string& id) {
   std::function<void()> cancel;
   {
     const std::lock_guard lock(mutex_);
@@ -202,6 +203,7 @@ void Searches::cancel(const std::string& id) {
     cancel = search->cancel;
   }
   if (cancel) cancel();
+  return static_cast<bool>(cancel);
 }
 
 void Searches::cancel_all() {

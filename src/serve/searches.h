@@ -40,7 +40,7 @@ class Searches {
 
   // ApiError 404 where there is none of that id.
   Json trace(const std::string& id) const;
-  void cancel(const std::string& id);
+  bool cancel(const std::string& id);  // false: it has ended already
   void cancel_all();
   // Sends the blocks so far and those to come. Where the id is not known but could be chosen by a
   // client, waits for that search to begin.

@@ -55,6 +55,7 @@ struct Server::Parts {
 Server::Server(ServerOptions options) : parts_(std::make_unique<Parts>(std::move(options))) {
   std::signal(SIGPIPE, SIG_IGN);
   Router& router = parts_->router;
+  router.answer_to({parts_->options.host, parts_->options.host_names, parts_->http.on_loopback()});
   parts_->http.start({.admit = [&router](HttpRequest& request) { return router.admit(request); },
                       .handle =
                           [&router](std::shared_ptr<const HttpRequest> request,

@@ -24,6 +24,7 @@ struct ServerOptions {
   ContextBook book{};
   Keys keys{};
   std::vector<std::string> origins{};
+  std::vector<std::string> host_names{};  // the server is reached by, beside its host
   int searches = 16;
   int queue = 256;
   LogFormat log = LogFormat::Text;

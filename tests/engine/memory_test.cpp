@@ -170,6 +170,13 @@ TEST_P(MemoryTest, AForkTakesMicroseconds) {
   EXPECT_EQ(after.copied_states, before.copied_states);
 }
 
+// A search by cbs uses 16 beams under three prompts; the default has room for several.
+TEST(CacheSize, HasStatesForSeveralSearches) {
+  const auto ops = make_reference_ops();
+  const CacheNeed size = cache_size_within(0, *ops, tiny_recurrent());
+  EXPECT_GE(size.states, 16 * 48);
+}
+
 TEST(CacheSize, FollowsTheBudget) {
   const auto ops = make_reference_ops();
   const ModelConfig config = tiny_recurrent();

@@ -147,6 +147,48 @@ TEST(BadRequests, MessagesOfEveryWrongShape) {
   }
 }
 
+TEST(BadRequests, EveryBeginningOfABodyAndEveryFieldTwice) {
+  Client client(shared_port());
+  for (const Endpoint& endpoint : endpoints()) {
+    const std::string whole = to_line(endpoint.body);
+    std::vector<std::string> bodies;
+    for (std::size_t end = 0; end < whole.size(); ++end) bodies.push_back(whole.substr(0, end));
+    for (const char* field : endpoint.fields)
+      bodies.push_back(fmt::format("{{\"{0}\": 1, \"{0}\": 1, {1}", field, whole.substr(1)));
+    for (const std::string& body : bodies) {
+      ASSERT_TRUE(client.request("POST", endpoint.path, body));
+      const Answer answer = client.answer();
+      EXPECT_EQ(answer.status, 400) << endpoint.path << " " << body;
+      expect_clean(answer, body);
+    }
+  }
+}
+
+// Bytes that are not a request to an endpoint, on every path; bench/serve has more of them.
+TEST(BadRequests, AbuseOfTheRawSocket) {
+  for (const char* path : {"/", "/health", "/metrics", "/v1/models", "/v1/methods", "/v1/models/a",
+                           "/v1/searches/a", "/tokenize", "/v1/completions"}) {
+    for (const char* format :
+         {"FOO {} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+          "get {} HTTP/1.1\r\nHost: localhost\r\n\r\n",
+          "GET {}%zz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+          "GET {}%00 HTTP/1.1\r\nHost: localhost\r\n\r\n",
+          "GET {} HTTP/3.0\r\nHost: localhost\r\n\r\n", "GET {}\r\n\r\n",
+          "GET {} HTTP/1.1\r\nHost: localhost\r\nBad Name: 1\r\n\r\n",
+          "GET {} HTTP/1.1\r\nHost: localhost\r\n folded: 1\r\n\r\n",
+          "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
+          "POST {} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999999999999999\r\n\r\n",
+          "POST {} HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n"}) {
+      Client client(shared_port());
+      client.send(fmt::format(fmt::runtime(format), path));
+      const Answer answer = client.answer(20);
+      EXPECT_TRUE(answer.status >= 400 && answer.status < 500)
+          << path << " " << format << answer.status << answer.body;
+      if (answer.status != 0) expect_clean(answer, format);
+    }
+  }
+}
+
 TEST(BadRequests, JsonThatIsNoneOrTooMuch) {
   std::string deep(100000, '['), wide = "{\"prompt\": [";
   for (int i = 0; i < 700000; ++i) wide += "1,";

@@ -183,6 +183,10 @@ TEST(Chat, TurnsRolesNamesAndTheBeginningOfAnAnswer) {
             "continue_final_message");
   body["chat_template_kwargs"] = {{"enable_thinking", false}};
   EXPECT_EQ(post(shared_port(), kChat, body).status, 200);
+  body["chat_template_kwargs"] = {{"messages", Json::array()}};
+  const Answer own = post(shared_port(), kChat, body);
+  EXPECT_EQ(own.status, 400);
+  EXPECT_EQ(own.json()["error"]["param"], "chat_template_kwargs.messages");
 }
 
 TEST(Chat, ASearchLeavesItsTraceAndItsEvents) {
@@ -232,6 +236,32 @@ TEST(Chat, ARunningSearchCanBeCancelled) {
   const Answer answer = client.answer();
   EXPECT_EQ(answer.status, 200) << "the best answer so far";
   EXPECT_EQ(answer.json()["search"]["interrupted"], true);
+}
+
+TEST(Chat, ASearchThatWaitsIsCancelledAtOnce) {
+  ServerOptions options;
+  options.searches = 1;
+  const TestServer server(std::move(options));
+  Json body = chat_body("Write a very long story.");
+  body["model"] = "tiny-dense@cbs:beams=32:prune=2:block=4";
+  body["max_tokens"] = 2000;
+  body["search"] = {{"id", "runs"}};
+  Client running(server.port()), waiting(server.port());
+  running.request("POST", kChat, to_line(body));
+  while (server.metric("vllm:num_requests_running") != 1) std::this_thread::yield();
+  body["search"] = {{"id", "waits"}};
+  waiting.request("POST", kChat, to_line(body));
+  while (server.metric("vllm:num_requests_waiting") != 1) std::this_thread::yield();
+  EXPECT_EQ(ask(server.port(), "DELETE", "/v1/searches/waits").json()["cancelled"], true);
+  const Answer cancelled = waiting.answer();
+  EXPECT_EQ(cancelled.status, 400);
+  EXPECT_EQ(cancelled.json()["error"]["code"], "cancelled");
+  EXPECT_EQ(cancelled.header("x-should-retry"), "false");
+  EXPECT_EQ(ask(server.port(), "GET", "/v1/searches/waits").json()["status"], "failed");
+  EXPECT_EQ(server.metric("vllm:num_requests_waiting"), 0);
+  EXPECT_EQ(ask(server.port(), "DELETE", "/v1/searches/waits").json()["cancelled"], false);
+  EXPECT_EQ(ask(server.port(), "DELETE", "/v1/searches/runs").json()["cancelled"], true);
+  EXPECT_NE(running.answer().status, 0);
 }
 
 TEST(Chat, UnsupportedFieldsAreNamed) {

@@ -136,6 +136,20 @@ TEST(Completions, LogprobsZeroToTwenty) {
             400);
 }
 
+TEST(Completions, APromptIsEchoedAloneWithAndWithoutLogprobs) {
+  for (const bool scored : {false, true}) {
+    Json body = {{"prompt", {"Compute 1", "a"}}, {"echo", true}, {"max_tokens", 0}, {"n", 2}};
+    if (scored) body["logprobs"] = 1;
+    const Json choices = complete(body)["choices"];
+    ASSERT_EQ(choices.size(), 4u);
+    for (int i = 0; i < 4; ++i) {
+      EXPECT_EQ(choices[i]["index"], i);
+      EXPECT_EQ(choices[i]["text"], body["prompt"][i / 2]);
+      EXPECT_EQ(choices[i]["logprobs"].is_null(), !scored);
+    }
+  }
+}
+
 TEST(Completions, SixteenTokensUnlessSaidOtherwise) {
   for (const Json& most : {Json(), Json(nullptr)}) {
     Json body = {{"prompt", kPrompt}, {"seed", 1}, {"temperature", 2}};

@@ -136,14 +136,15 @@ TEST(Endpoints, ErrorsAreObjectsWithTheRightStatus) {
   }
   Client plain(shared_port());
   plain.send(
-      "POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: text/plain\r\n"
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
       "Content-Length: 2\r\n\r\n{}");
   EXPECT_EQ(plain.answer().status, 415);
 }
 
 TEST(Endpoints, LimitsOnBodyHeaderAndNonsense) {
   Client large(shared_port());
-  large.send("POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: 999999999\r\n\r\n");
+  large.send(
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\n\r\n");
   const Answer refused = large.answer();
   EXPECT_EQ(refused.status, 413);
   EXPECT_EQ(refused.json()["error"]["code"], "content_too_large");
@@ -152,7 +153,8 @@ TEST(Endpoints, LimitsOnBodyHeaderAndNonsense) {
   sends_all.request("POST", "/v1/completions", std::string(12 << 20, ' '));
   EXPECT_EQ(sends_all.answer().status, 413);
   Client header(shared_port());
-  header.send("GET /health HTTP/1.1\r\nHost: a\r\nX-Long: " + std::string(80000, 'a') + "\r\n\r\n");
+  header.send("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: " + std::string(80000, 'a') +
+              "\r\n\r\n");
   EXPECT_EQ(header.answer().status, 431);
   for (const char* nonsense :
        {"\r\n\r\n\r\n", "HELO\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\x01 HTTP/1.1\r\n\r\n",
@@ -180,7 +182,7 @@ TEST(Endpoints, AConnectionServesManyRequestsAlsoPipelinedOnes) {
   EXPECT_TRUE(client.answer().json().contains("tokens"));
   EXPECT_EQ(client.answer().json()["status"], "ok");
   client.send(
-      "POST /tokenize HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\nContent-Length: "
+      "POST /tokenize HTTP/1.1\r\nHost: localhost\r\nExpect: 100-continue\r\nContent-Length: "
       "15\r\n\r\n");
   EXPECT_TRUE(client.wait_for("100 Continue"));
   client.send("{\"prompt\": \"a\"}");
@@ -236,6 +238,39 @@ TEST(Keys, EveryRouteButHealthAndThePageNeedsOne) {
   EXPECT_EQ(ask(port, "GET", "/v1/models", "", right).status, 200);
   EXPECT_EQ(ask(port, "GET", "/v1/models", "", "Authorization: bearer second\r\n").status, 200);
   EXPECT_EQ(ask(port, "GET", "/v1/models").json()["error"]["code"], "invalid_api_key");
+}
+
+TEST(Keys, NoSpellingGetsAroundThemOnAnyRoute) {
+  ServerOptions options;
+  options.keys.add("sesame", "--api-key");
+  const TestServer server(std::move(options));
+  const std::pair<const char*, const char*> routes[] = {
+      {"GET", "version"},           {"GET", "metrics"},           {"GET", "models"},
+      {"GET", "models/tiny-dense"}, {"GET", "methods"},           {"POST", "tokenize"},
+      {"POST", "detokenize"},       {"GET", "tokenizer_info"},    {"POST", "chat/completions"},
+      {"POST", "completions"},      {"GET", "searches/a/events"}, {"GET", "searches/a"},
+      {"DELETE", "searches/a"}};
+  for (const auto& [method, path] : routes) {
+    for (const std::string& spelling :
+         {fmt::format("/{}", path), fmt::format("/v1/{}", path), fmt::format("//{}", path),
+          fmt::format("/v1//{}", path), fmt::format("/V1/{}", path), fmt::format("/./v1/{}", path),
+          fmt::format("/health/../v1/{}", path), fmt::format("/%76%31/{}", path),
+          fmt::format("/v1%2F{}", path), fmt::format("/v1/{}/", path),
+          fmt::format("/v1/{}%20", path), fmt::format("/v1/{}?api_key=sesame", path),
+          fmt::format("/v1/{};key=sesame", path), fmt::format("http://localhost/v1/{}", path),
+          fmt::format("/index.html/../v1/{}", path)}) {
+      for (const char* header :
+           {"", "Authorization: Bearer sesam\r\n", "Cookie: Authorization=sesame\r\n",
+            "Authorization: Bearer x\r\nAuthorization: Bearer sesame\r\n",
+            "X-Forwarded-For: 127.0.0.1\r\nX-Original-URL: /health\r\n"}) {
+        const Answer answer = ask(server.port(), method, spelling, "", header);
+        EXPECT_EQ(answer.status, 401) << method << " " << spelling << " " << header;
+      }
+    }
+    for (const char* other : {"HEAD", "OPTIONS", "PUT", "PATCH", "TRACE"})
+      EXPECT_EQ(ask(server.port(), other, fmt::format("/v1/{}", path)).status, 401)
+          << other << path;
+  }
 }
 
 TEST(Keys, WithoutKeysAnyBearerIsTaken) {

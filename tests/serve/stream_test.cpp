@@ -85,6 +85,44 @@ TEST(Stream, CompletionsStreamTextsWithLogprobs) {
   }
   EXPECT_EQ(text, whole["text"]);
   EXPECT_EQ(tokens, whole["logprobs"]["tokens"]);
+  EXPECT_EQ(offsets, whole["logprobs"]["text_offset"]);
+}
+
+// Stop texts and bytes of characters hold text back, and searches send tokens at their end; the
+// pieces together are the whole answer all the same.
+TEST(Stream, PiecesOfCompletionsAreTheWholeAnswer) {
+  for (int seed = 0; seed < 12; ++seed) {
+    Json body = {{"prompt", {"Compute 1 + 1.", "\u20ac 12"}},
+                 {"max_tokens", 20},
+                 {"seed", seed},
+                 {"temperature", seed % 2 == 0 ? 30.0 : 1.0},
+                 {"stop", {" and", "12 +", "\n\n"}},
+                 {"echo", seed % 3 == 0},
+                 {"n", 1 + seed % 2}};
+    if (seed % 4 != 3) body["logprobs"] = seed % 4;
+    if (seed % 5 == 4) body["model"] = "tiny-dense@beam:beams=4:prune=2:block=5";
+    if (seed == 6) body["max_tokens"] = 0;
+    const Json whole = post(shared_port(), "/v1/completions", body).json()["choices"];
+    body["stream"] = true;
+    std::map<int, Json> pieces;
+    for (const std::string& event : post(shared_port(), "/v1/completions", body).events()) {
+      if (event == "[DONE]") continue;
+      const Json choice = parse_json(event, "chunk")["choices"][0];
+      Json& piece = pieces[choice["index"]];
+      if (piece.is_null()) piece = {{"text", ""}, {"logprobs", nullptr}};
+      piece["text"] = piece["text"].get<std::string>() + choice["text"].get<std::string>();
+      piece["finish_reason"] = choice["finish_reason"];
+      if (choice["logprobs"].is_null()) continue;
+      for (const auto& [name, values] : choice["logprobs"].items())
+        for (const Json& value : values) piece["logprobs"][name].push_back(value);
+    }
+    ASSERT_EQ(pieces.size(), whole.size()) << seed;
+    for (const Json& choice : whole) {
+      Json& piece = pieces[choice["index"]];
+      for (const char* name : {"text", "finish_reason", "logprobs"})
+        EXPECT_EQ(piece[name], choice[name]) << seed << " " << name;
+    }
+  }
 }
 
 TEST(Stream, CharactersAndStopTextsAreNeverCut) {
@@ -180,7 +218,7 @@ TEST(Disconnects, AReaderThatStallsIsDroppedAndOthersGoOn) {
   ::setsockopt(stalled.socket(), SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
   // Asks for far more than buffers hold, and reads nothing.
   for (int i = 0; i < 400; ++i)
-    if (!stalled.send("GET /v1/methods HTTP/1.1\r\nHost: a\r\n\r\n")) break;
+    if (!stalled.send("GET /v1/methods HTTP/1.1\r\nHost: localhost\r\n\r\n")) break;
   const Json body = chat_body();
   EXPECT_EQ(post(server.port(), kChat, body).status, 200);
   EXPECT_TRUE(soon([&] { return server.metric("counterbeam:connections") == 1; }))
