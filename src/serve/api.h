@@ -19,6 +19,7 @@ struct Call {
 
 void chat_completions(Services& services, const Call& call);
 void completions(Services& services, const Call& call);
+void generate_tokens(Services& services, const Call& call);
 
 HttpResponse list_models(const Services& services, std::int64_t created);
 HttpResponse show_model(const Services& services, const std::string& id, std::int64_t created);

@@ -77,6 +77,7 @@ const std::vector<Router::Route>& Router::routes() {
       {"GET", "/tokenizer_info", Endpoint::TokenizerInfo},
       {"POST", "/chat/completions", Endpoint::Chat},
       {"POST", "/completions", Endpoint::Completions},
+      {"POST", "/inference/v1/generate", Endpoint::Tokens},
       {"GET", "/searches/*/events", Endpoint::SearchEvents},
       {"GET", "/searches/*", Endpoint::SearchTrace},
       {"DELETE", "/searches/*", Endpoint::SearchCancel},
@@ -164,8 +165,9 @@ void Router::check(const HttpRequest& request, const Found& found) const {
     throw ApiError(404, "invalid_request_error", "", "not_found", "there is no such path");
   if (found.route->always) return;
   if (state_ == ServerState::Loading) throw unavailable("Loading model", "loading", 2);
-  const bool searches =
-      found.route->endpoint == Endpoint::Chat || found.route->endpoint == Endpoint::Completions;
+  const bool searches = found.route->endpoint == Endpoint::Chat ||
+                        found.route->endpoint == Endpoint::Completions ||
+                        found.route->endpoint == Endpoint::Tokens;
   if (state_ == ServerState::Draining && searches)
     throw unavailable("the server is shutting down", "draining", 5);
   const std::string_view encoding = request.header("content-encoding");
@@ -283,6 +285,8 @@ void Router::dispatch(const Call& call, const Found& found) {
       return chat_completions(*services_, call);
     case Endpoint::Completions:
       return completions(*services_, call);
+    case Endpoint::Tokens:
+      return generate_tokens(*services_, call);
     case Endpoint::SearchTrace:
       return reply({.body = to_line(services_->searches.trace(call.subject))});
     case Endpoint::SearchCancel:

@@ -56,6 +56,7 @@ class Router {
     TokenizerInfo,
     Chat,
     Completions,
+    Tokens,
     SearchEvents,
     SearchTrace,
     SearchCancel,
