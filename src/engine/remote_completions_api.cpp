@@ -9,23 +9,17 @@ namespace rj = remote_json;
 
 RemoteRequest completions_draw_request(const RemoteKind& kind, const DrawCall& call) {
   const auto [temperature, top_p, top_k, min_p] = call.sampling;
-  Json body = {{"model", kind.model},
-               {"prompt", call.tokens},
-               {"max_tokens", call.max_tokens},
-               {"temperature", temperature},
-               {"top_p", top_p},
-               {"seed", seed_of(call.key)},
-               {"logprobs", call.top},
-               {"return_token_ids", true},
-               {"return_tokens_as_token_ids", true},
-               {"stop_token_ids", call.stop},
-               {"ignore_eos", true},
+  Json body = {{"model", kind.model},         {"max_tokens", call.max_tokens},
+               {"temperature", temperature},  {"top_p", top_p},
+               {"seed", seed_of(call.key)},   {"logprobs", call.top},
+               {"return_token_ids", true},    {"return_tokens_as_token_ids", true},
+               {"stop_token_ids", call.stop}, {"ignore_eos", true},
                {"skip_special_tokens", false}};
   if (top_k > 0) body["top_k"] = top_k;
   if (min_p > 0) body["min_p"] = min_p;
   if (call.only) body["allowed_token_ids"] = {*call.only};
   if (!call.salt.empty()) body["cache_salt"] = call.salt;
-  return {"/v1/completions", to_line(body), rank_headers(call.rank)};
+  return {"/v1/completions", rj::with_ids("prompt", call.tokens, body), rank_headers(call.rank)};
 }
 
 DrawReply completions_read_draw(const DrawCall& call, const Json& json) {
@@ -67,7 +61,7 @@ DrawReply completions_read_draw(const DrawCall& call, const Json& json) {
 }
 
 RemoteRequest completions_score_request(const RemoteKind& kind, const ScoreCall& call) {
-  Json body = {{"model", kind.model}, {"prompt", call.tokens}, {"temperature", 0}};
+  Json body = {{"model", kind.model}, {"temperature", 0}};
   if (kind.echo && call.top == 0) {
     body["echo"] = true;
     body["max_tokens"] = 0;
@@ -78,7 +72,7 @@ RemoteRequest completions_score_request(const RemoteKind& kind, const ScoreCall&
     body["prompt_logprobs"] = call.top;
   }
   if (!call.salt.empty()) body["cache_salt"] = call.salt;
-  return {"/v1/completions", to_line(body), rank_headers(call.rank)};
+  return {"/v1/completions", rj::with_ids("prompt", call.tokens, body), rank_headers(call.rank)};
 }
 
 ScoreReply completions_read_score(const RemoteKind& kind, const ScoreCall& call, const Json& json) {

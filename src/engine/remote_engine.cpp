@@ -70,9 +70,11 @@ RemoteEngine::RemoteEngine(RemoteOptions options, RemoteModel model)
     abilities.keyed_draws &= kind.keyed;
     abilities.drawn_logprobs &= kind.keyed || !kind.raw_logprobs;
     abilities.given_logprobs &= kind.score != ScoreWay::None;
+    // Other servers draw a token beside scoring, so the longest sequence leaves room for it.
+    const std::int64_t length =
+        kind.score == ScoreWay::Whole ? kind.max_length : kind.max_length - 1;
     if (kind.max_length > 0)
-      info_.max_length =
-          info_.max_length > 0 ? std::min(info_.max_length, kind.max_length) : kind.max_length;
+      info_.max_length = info_.max_length > 0 ? std::min(info_.max_length, length) : length;
   }
   if (info_.max_length == 0) info_.max_length = model.max_length;
   if (info_.max_length == 0)

@@ -232,7 +232,9 @@ void RemoteFleet::judge(Sent& sent, RemoteReply reply) {
     failed("{}: {}", url, sent.problem);
   if (now >= *sent.give_up)
     failed("{}: {}; gave up after {} attempts", url, sent.problem, sent.failures);
-  const bool dead = reply.outcome != Outcome::Answered;
+  // A server may close a kept connection just as it is used again, so one cut is not death.
+  const bool cut = reply.outcome == Outcome::Cut;
+  const bool dead = reply.outcome != Outcome::Answered && (!cut || sent.failures > 1);
   if ((dead || sent.failures % 3 == 0) && another_alive(sent.server)) {
     mark_down(sent.server, sent.problem);
     sent.pause = 0;

@@ -1,6 +1,7 @@
 #include "engine/remote_http.h"
 
 #include <curl/curl.h>
+#include <sys/socket.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -72,6 +73,11 @@ RemoteReply::Outcome outcome_of(CURLcode code) {
     default:
       return RemoteReply::Outcome::Failed;
   }
+}
+
+// As libcurl opens it, but not for programs that this one starts.
+curl_socket_t open_socket(void*, curlsocktype, curl_sockaddr* to) {
+  return ::socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
 }  // namespace
@@ -187,6 +193,7 @@ class RemoteHttp::Loop {
     curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
     curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, &open_socket);
     curl_easy_setopt(handle, CURLOPT_CONNECTTIMEOUT_MS, long(connect.count()));
     curl_easy_setopt(handle, CURLOPT_TIMEOUT_MS, long(timeout.count()));
     curl_easy_setopt(handle, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(options_.most_bytes));

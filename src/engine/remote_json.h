@@ -70,6 +70,21 @@ inline std::vector<TokenId> ids_of(const Json& list) {
   return ids;
 }
 
+// The object with one more member, an array of ids, in front. Ids are most of a request, and a tree
+// of them would take longer than all the rest.
+inline std::string with_ids(const char* name, std::span<const TokenId> ids, const Json& object) {
+  const std::string rest = to_line(object);
+  std::string text = fmt::format("{{\"{}\":[", name);
+  text.reserve(text.size() + 7 * ids.size() + rest.size() + 2);
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i > 0) text += ',';
+    text += fmt::format_int(ids[i]).c_str();
+  }
+  text += ']';
+  if (rest.size() > 2) text += ',';
+  return text.append(rest, 1);
+}
+
 // A log-probability; rounding may lift it a little above 0.
 inline std::optional<float> logprob_of(const Json& value) {
   if (!value.is_number()) return std::nullopt;

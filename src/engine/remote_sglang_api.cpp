@@ -29,10 +29,8 @@ TopTokens paired_top(const Json& list, int count) {
   return top;
 }
 
-Json sglang_body(std::span<const TokenId> tokens, Json sampling, int top, const std::string& salt,
-                 int rank) {
-  Json body = {{"input_ids", tokens},
-               {"sampling_params", std::move(sampling)},
+Json sglang_body(Json sampling, int top, const std::string& salt, int rank) {
+  Json body = {{"sampling_params", std::move(sampling)},
                {"return_logprob", true},
                {"top_logprobs_num", top}};
   if (!salt.empty()) body["extra_key"] = salt;
@@ -54,9 +52,8 @@ RemoteRequest sglang_draw_request(const DrawCall& call) {
                    {"ignore_eos", true},
                    {"no_stop_trim", true},
                    {"skip_special_tokens", false}};
-  return {"/generate",
-          to_line(sglang_body(call.tokens, std::move(sampling), call.top, call.salt, call.rank)),
-          {}};
+  const Json body = sglang_body(std::move(sampling), call.top, call.salt, call.rank);
+  return {"/generate", rj::with_ids("input_ids", call.tokens, body), {}};
 }
 
 DrawReply sglang_read_draw(const DrawCall& call, const Json& json) {
@@ -85,10 +82,10 @@ DrawReply sglang_read_draw(const DrawCall& call, const Json& json) {
 }
 
 RemoteRequest sglang_score_request(const ScoreCall& call) {
-  Json body = sglang_body(call.tokens, {{"max_new_tokens", 0}, {"temperature", 0}}, call.top,
-                          call.salt, call.rank);
+  Json body =
+      sglang_body({{"max_new_tokens", 0}, {"temperature", 0}}, call.top, call.salt, call.rank);
   body["logprob_start_len"] = call.from - 1;
-  return {"/generate", to_line(body), {}};
+  return {"/generate", rj::with_ids("input_ids", call.tokens, body), {}};
 }
 
 ScoreReply sglang_read_score(const ScoreCall& call, const Json& json) {

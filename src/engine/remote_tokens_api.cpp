@@ -36,10 +36,11 @@ RemoteRequest tokens_draw_request(const RemoteKind& kind, const DrawCall& call) 
                             {"block", call.key.block},
                             {"beam", call.key.beam},
                             {"position", call.key.position}};
-  Json body = {{"token_ids", call.tokens}, {"sampling_params", std::move(sampling)}};
+  Json body = {{"sampling_params", std::move(sampling)}};
   if (!kind.model.empty()) body["model"] = kind.model;
   if (!call.salt.empty()) body["cache_salt"] = call.salt;
-  return {"/inference/v1/generate", to_line(body), rank_headers(call.rank)};
+  return {"/inference/v1/generate", rj::with_ids("token_ids", call.tokens, body),
+          rank_headers(call.rank)};
 }
 
 DrawReply tokens_read_draw(const DrawCall& call, const Json& json) {
@@ -99,10 +100,11 @@ RemoteRequest tokens_score_request(const RemoteKind& kind, const ScoreCall& call
       sampling["prompt_logprob_start"] = call.from - 1;
     }
   }
-  Json body = {{"token_ids", call.tokens}, {"sampling_params", std::move(sampling)}};
+  Json body = {{"sampling_params", std::move(sampling)}};
   if (!kind.model.empty()) body["model"] = kind.model;
   if (!call.salt.empty()) body["cache_salt"] = call.salt;
-  return {"/inference/v1/generate", to_line(body), rank_headers(call.rank)};
+  return {"/inference/v1/generate", rj::with_ids("token_ids", call.tokens, body),
+          rank_headers(call.rank)};
 }
 
 namespace {

@@ -61,6 +61,7 @@ struct SimulatedOptions {
   bool token_details = true;  // cached tokens are told
   bool processed = false;     // log-probs of draws after temperature
   bool token_ids = true;      // completions understand return_token_ids
+  bool nan = true;            // V1: now and then a cached row is a NaN
   int ranks = 1;
   std::vector<std::string> models = {"toy"};
   std::string key{};
@@ -224,7 +225,7 @@ class SimulatedServer {
         if (v2) continue;
         ++garbage_;
         const std::lock_guard lock(mutex_);
-        if (noise_() % 200 == 0) return std::nullopt;
+        if (options_.nan && noise_() % 200 == 0) return std::nullopt;
         rows.push_back({{std::to_string(tokens[i]),
                          {{"logprob", -double(noise_() % 1000) / 100}, {"rank", 1}}}});
         continue;
