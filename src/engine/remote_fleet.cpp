@@ -230,12 +230,14 @@ void RemoteFleet::judge(Sent& sent, RemoteReply reply) {
   if (!sent.give_up) sent.give_up = now + options_.patience;
   if (reply.outcome == Outcome::TimedOut && ++sent.timeouts >= 2 && !another_alive(sent.server))
     failed("{}: {}", url, sent.problem);
-  if (now >= *sent.give_up)
+  constexpr int kMostErrors = 6;  // a server that fails on this request will do so again
+  if (now >= *sent.give_up || (reply.status == 500 && sent.failures >= kMostErrors))
     failed("{}: {}; gave up after {} attempts", url, sent.problem, sent.failures);
   // A server may close a kept connection just as it is used again, so one cut is not death.
   const bool cut = reply.outcome == Outcome::Cut;
   const bool dead = reply.outcome != Outcome::Answered && (!cut || sent.failures > 1);
-  if ((dead || sent.failures % 3 == 0) && another_alive(sent.server)) {
+  const bool ill = reply.status >= 500 && sent.failures % 3 == 0;  // one that is busy is neither
+  if ((dead || ill) && another_alive(sent.server)) {
     mark_down(sent.server, sent.problem);
     sent.pause = 0;
     return;

@@ -38,8 +38,8 @@ struct RemoteReply {
 };
 
 struct RemoteHttpOptions {
-  std::string key{};     // sent as a bearer token; empty: none
-  int connections = 64;  // calls in flight per server; more wait here
+  std::string key{};      // sent as a bearer token; empty: none
+  int connections = 128;  // calls in flight per server; more wait here
   std::chrono::milliseconds connect_timeout{5'000}, timeout{600'000};
   std::size_t most_bytes = std::size_t{64} << 20;  // of a reply
 };
