@@ -47,9 +47,6 @@ class RemoteEngine : public Engine {
   std::vector<std::string> warnings() const;
 
  private:
-  struct Draw;
-  void draw(std::vector<Draw>& draws, const Cancellation* cancellation);
-
   std::shared_ptr<RemoteFleet> fleet_;
   EngineInfo info_;
   std::atomic<std::int64_t> tokens_drawn_ = 0;

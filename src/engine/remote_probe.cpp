@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
+#include "engine/remote_discovery.h"
 #include "engine/remote_json.h"
 
 namespace counterbeam {
@@ -16,7 +16,6 @@ constexpr int kDrawn = 6;
 // Log-probabilities of one token by two ways differ by rounding, which is largest in bfloat16; a
 // wrong row or a temperature differs by more.
 constexpr double kSame = 0.15;
-constexpr std::chrono::milliseconds kProbeTimeout{120'000};  // a first request may compile kernels
 
 class Prober {
  public:
@@ -25,8 +24,7 @@ class Prober {
       : http_(http), url_(url), probe_(probe), cancellation_(cancellation) {}
 
   RemoteFinding find() {
-    find_model();
-    read_metrics();
+    finding_.kind = discover_server(http_, url_, probe_.model, cancellation_);
     make_prompt();
     find_api();
     find_scoring();
@@ -34,80 +32,9 @@ class Prober {
   }
 
  private:
-  RemoteReply ask(const std::string& path, const std::string& body = "",
-                  std::vector<std::string> headers = {}) {
-    RemoteReply reply = std::move(
-        http_.perform({{url_ + path, body, std::move(headers), kProbeTimeout}}, cancellation_)[0]);
-    if (reply.outcome != RemoteReply::Outcome::Answered)
-      failed("{}: {}; is the server running there?", url_, reply.problem);
-    if (reply.status == 401)
-      bad_input("{}: the server wants a key (401); give it in COUNTERBEAM_ENGINE_KEY", url_);
-    return reply;
-  }
   RemoteReply send(const RemoteRequest& request) {
-    return ask(request.path, request.body, request.headers);
-  }
-
-  void find_model() {
-    const RemoteReply reply = ask("/v1/models");
-    if (reply.status != 200)
-      failed(
-          "{}: /v1/models gives {} ({}); --engine takes the address of vLLM, SGLang or counterbeam "
-          "serve",
-          url_, reply.status, error_text(reply.body));
-    try {
-      const Json json = rj::parsed(reply.body);
-      choose_model(rj::array(json, "data"));
-    } catch (const BadReply& bad) {
-      failed("{}: /v1/models: {}; --engine takes the address of vLLM, SGLang or counterbeam serve",
-             url_, bad.what());
-    }
-  }
-
-  void choose_model(const Json& list) {
-    std::string names;
-    const Json* chosen = nullptr;
-    std::set<std::string> roots;
-    for (const Json& one : list) {
-      const Json* id = rj::find(one, "id");
-      if (!id || !id->is_string()) continue;
-      const Json* root = rj::find(one, "root");
-      roots.insert(root && root->is_string() ? root->get<std::string>() : id->get<std::string>());
-      names += (names.empty() ? "" : ", ") + printable(id->get<std::string>());
-      if (probe_.model.empty() ? chosen == nullptr : *id == probe_.model) chosen = &one;
-    }
-    if (names.empty()) rj::bad_reply("it lists no models");
-    if (!chosen)
-      bad_input("{}: serves no model {}; it has: {}", url_, in_quotes(probe_.model), names);
-    if (probe_.model.empty() && roots.size() > 1)
-      bad_input("{}: serves several models ({}); choose one by --engine-model", url_, names);
-    finding_.kind.model = (*chosen)["id"].get<std::string>();
-    if (const Json* length = rj::find(*chosen, "max_model_len"))
-      finding_.kind.max_length = rj::whole(length, "max_model_len");
-  }
-
-  // The block size of vLLM's cache and its data-parallel ranks; neither is needed.
-  void read_metrics() {
-    const RemoteReply reply = ask("/metrics");
-    if (reply.status != 200) return;
-    const auto number_after = [&](std::string_view mark, std::size_t from) -> std::optional<int> {
-      const std::size_t at = reply.body.find(mark, from);
-      if (at == reply.body.npos) return std::nullopt;
-      int number = 0;
-      std::size_t digits = 0;
-      for (std::size_t i = at + mark.size();
-           digits < 7 && i < reply.body.size() && std::isdigit((unsigned char)reply.body[i]); ++i)
-        number = 10 * number + (reply.body[i] - '0'), ++digits;
-      return digits > 0 ? std::optional(number) : std::nullopt;
-    };
-    const std::size_t config = reply.body.find("vllm:cache_config_info{");
-    if (config != reply.body.npos)
-      finding_.kind.block_size = number_after("block_size=\"", config).value_or(0);
-    int ranks = 0;
-    for (std::size_t at = 0;
-         (at = reply.body.find("\nvllm:num_requests_running{", at + 1)) != reply.body.npos;)
-      ranks = std::max(ranks, number_after("engine=\"", at).value_or(0) + 1);
-    finding_.kind.ranks = std::clamp(ranks, 1, 4096);
+    return ask_server(http_, {url_ + request.path, request.body, request.headers}, url_,
+                      cancellation_);
   }
 
   // Longer than two blocks of the cache, so that the cache is exercised.
@@ -335,20 +262,6 @@ RemoteFinding probe_server(RemoteHttp& http, const std::string& url, const Remot
                            const Cancellation* cancellation) {
   CB_CHECK(!probe.tokens.empty());
   return Prober(http, url, probe, cancellation).find();
-}
-
-std::optional<std::vector<TokenId>> server_tokens(RemoteHttp& http, const std::string& url,
-                                                  const RemoteKind& kind, const std::string& text) {
-  const Json body = {{"model", kind.model}, {"prompt", text}, {"add_special_tokens", false}};
-  const RemoteReply reply =
-      std::move(http.perform({{url + "/tokenize", to_line(body), {}, kProbeTimeout}})[0]);
-  if (reply.outcome != RemoteReply::Outcome::Answered || reply.status != 200) return std::nullopt;
-  try {
-    const Json json = rj::parsed(reply.body);
-    return rj::ids_of(rj::array(json, "tokens"));
-  } catch (const BadReply&) {
-    return std::nullopt;
-  }
 }
 
 }  // namespace counterbeam
