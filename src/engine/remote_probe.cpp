@@ -13,6 +13,8 @@ namespace rj = remote_json;
 namespace {
 
 constexpr int kDrawn = 6;
+// Tells raw log-probabilities from those after temperature; vLLM takes no more than 2.
+constexpr float kHot = 2;
 // Log-probabilities of one token by two ways differ by rounding, which is largest in bfloat16; a
 // wrong row or a temperature differs by more.
 constexpr double kSame = 0.15;
@@ -79,8 +81,7 @@ class Prober {
       RemoteKind kind = finding_.kind;
       kind.api = api;
       std::string refusal;
-      // A high temperature tells raw log-probabilities from those after temperature.
-      auto drawn = try_draw(kind, draw_call(4), refusal);
+      auto drawn = try_draw(kind, draw_call(kHot), refusal);
       if (drawn) {
         finding_.kind = kind;
         drawn_ = std::move(*drawn);
@@ -90,7 +91,7 @@ class Prober {
         finding_.advice.push_back(
             "vllm serve --enable-scale-out: token ids in and out, and scoring by the prefix cache");
       refusals += fmt::format("{}{}: {}", refusals.empty() ? "" : "; ",
-                              draw_request(kind, draw_call(4)).path, refusal);
+                              draw_request(kind, draw_call(kHot)).path, refusal);
     }
     if (drawn_.tokens.empty())
       failed("{}: draws no tokens by their ids in any way that is known here ({})", url_, refusals);
@@ -99,7 +100,7 @@ class Prober {
     RemoteKind keyed = finding_.kind;
     keyed.keyed = true;
     std::string refusal;
-    const auto again = try_draw(keyed, draw_call(4), refusal);
+    const auto again = try_draw(keyed, draw_call(kHot), refusal);
     if (again && again->keyed) {
       finding_.kind = keyed;
       drawn_ = *again;

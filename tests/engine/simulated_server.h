@@ -272,6 +272,7 @@ class SimulatedServer {
     const auto prompt = ids(body, "token_ids");
     const Json& how = body["sampling_params"];
     const std::string salt = body.value("cache_salt", "");
+    if (how.value("temperature", 1.0) > 2) return error(400, "temperature must be in [0, 2]");
     if (prompt.empty() || bad_ids(prompt)) return error(400, "a token id is out of the vocabulary");
     const bool rows = how.contains("prompt_logprobs"),
                by_ids = how.contains("prompt_logprob_token_ids");
@@ -324,6 +325,7 @@ class SimulatedServer {
   SpokenReply completions(const Json& body) {
     const auto prompt = ids(body, "prompt");
     if (prompt.empty() || bad_ids(prompt)) return error(400, "a token id is out of the vocabulary");
+    if (body.value("temperature", 1.0) > 2) return error(400, "temperature must be in [0, 2]");
     const bool echo = body.value("echo", false), scores = body.contains("prompt_logprobs");
     const bool scores_known = options_.kind == Kind::Completions || options_.kind == Kind::VllmV1 ||
                               options_.kind == Kind::VllmV2;
