@@ -109,12 +109,14 @@ RemoteRequest tokens_score_request(const RemoteKind& kind, const ScoreCall& call
 
 namespace {
 
-// The values of prompt_logprob_token_ids: a string in base64 under a name of that beginning.
+// The values of prompt_logprob_token_ids: a string in base64, prompt_token_id_logprobs in vLLM
+// 0.32.
 const Json* row_values(const Json& json) {
   const auto among = [](const Json& object) -> const Json* {
     if (!object.is_object()) return nullptr;
     for (const auto& [name, value] : object.items())
-      if (name.starts_with("prompt_logprob") && value.is_string()) return &value;
+      if (name.starts_with("prompt_") && name.find("logprob") != name.npos && value.is_string())
+        return &value;
     return nullptr;
   };
   if (const Json* found = among(json)) return found;

@@ -317,7 +317,7 @@ class SimulatedServer {
       for (std::size_t k = 0; k < how["prompt_logprob_token_ids"].size(); ++k)
         values.push_back(toy_.logprob(std::span(prompt).first(start + k + 1),
                                       how["prompt_logprob_token_ids"][k][0].get<TokenId>()));
-      reply["prompt_logprob_values"] = npy(values);
+      reply["prompt_token_id_logprobs"] = npy(values);
     }
     return {200, to_line(reply)};
   }
