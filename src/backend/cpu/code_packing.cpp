@@ -59,11 +59,38 @@ std::vector<PartRow> part_rows(std::span<const StoredMatrix> parts) {
   return rows;
 }
 
+// Zero points that are whole numbers of this range, if they are to be subtracted from the codes.
+bool whole_zeros(const CodeForm& form, std::span<const float> scales,
+                 std::span<const float> offsets) {
+  if (!form.offsets) return true;
+  const float least = form.kind == CodeKind::Int4 ? 0 : -128;
+  const float most = form.kind == CodeKind::Int4 ? 15 : 128;
+  for (std::size_t g = 0; g < scales.size(); ++g) {
+    if (scales[g] == 0 && offsets[g] == 0) continue;
+    const float zero = std::nearbyint(-offsets[g] / scales[g]);
+    if (!(zero >= least && zero <= most) || -zero * scales[g] != offsets[g]) return false;
+  }
+  return true;
+}
+
+// What CodePanels::late asks of the form.
+bool suits_late_scales(const CodeForm& form, int depth) {
+  constexpr int kLeast = 64;
+  if (!form.order.empty()) return false;
+  if (form.groups > 1 && (form.group < kLeast || form.group % kDepthStep != 0)) return false;
+  if (depth < kLeast && form.groups > 1) return false;
+  if (form.kind != CodeKind::Int4) return true;
+  if (form.offsets) return form.table == int4_values(false);
+  return std::all_of(form.table.begin(), form.table.end(),
+                     [](float value) { return from_bf16(to_bf16(value)) == value; });
+}
+
 class PanelPacker {
  public:
   PanelPacker(const CpuMatrix& matrix, std::byte* panel)
       : matrix_(matrix), form_(*matrix.form), places_(matrix.codes, matrix.precision, panel) {}
 
+  bool has_whole_zeros() const { return whole_zeros_; }
   // False if a code is NaN.
   bool pack(std::span<const PartRow> rows) {
     pack_scales(rows);
@@ -87,6 +114,7 @@ class PanelPacker {
     std::vector<float> scales(static_cast<std::size_t>(form_.groups)), offsets(scales.size());
     for (std::size_t column = 0; column < rows.size(); ++column) {
       read_scales(form_, *rows[column].part, rows[column].row, scales, offsets);
+      whole_zeros_ = whole_zeros_ && whole_zeros(form_, scales, offsets);
       for (int g = 0; g < form_.groups; ++g) {
         places_.scales(g)[column] = scales[static_cast<std::size_t>(g)] * factor;
         if (form_.offsets) places_.offsets(g)[column] = offsets[static_cast<std::size_t>(g)];
@@ -111,6 +139,7 @@ class PanelPacker {
   const CpuMatrix& matrix_;
   const CodeForm& form_;
   PanelPlaces places_;
+  bool whole_zeros_ = true;
 };
 
 }  // namespace
@@ -131,16 +160,18 @@ bool pack_codes(CpuMatrix& matrix, std::span<const StoredMatrix> parts, ThreadPo
   const std::vector<PartRow> rows = part_rows(parts);
   const auto panel_bytes = static_cast<std::size_t>(codes.panel_bytes());
   matrix.panels = Memory(panel_bytes * static_cast<std::size_t>(matrix.panel_count()));
-  std::atomic<bool> finite{true};
+  std::atomic<bool> finite{true}, late{suits_late_scales(form, matrix.depth)};
   pool.split(matrix.panel_count(), 1, [&](int begin, int end) {
     for (int panel = begin; panel < end; ++panel) {
       const std::size_t first = std::size_t(panel) * kPanel;
       const auto here =
           std::span(rows).subspan(first, std::min<std::size_t>(kPanel, rows.size() - first));
-      if (!PanelPacker(matrix, matrix.panels.data() + std::size_t(panel) * panel_bytes).pack(here))
-        finite = false;
+      PanelPacker packer(matrix, matrix.panels.data() + std::size_t(panel) * panel_bytes);
+      if (!packer.pack(here)) finite = false;
+      if (!packer.has_whole_zeros()) late = false;
     }
   });
+  codes.late = late;
   return finite;
 }
 

@@ -43,6 +43,9 @@ struct CodePanels {
   int group = 0;   // inputs of a run, a multiple of 16; the last run may have more or fewer
   int groups = 1;  // with an order: of the scales
   bool offsets = false;
+  // Whether scales can be applied to sums instead of weights: groups of at least 64, and codes less
+  // their zero points are numbers that bf16 holds exactly.
+  bool late = false;
   const float* table = nullptr;         // [16], for Int4
   const std::int32_t* order = nullptr;  // [depth] the group of every input, or none
 

@@ -6,7 +6,8 @@
 // More rows take two blocks at a time (four tiles of sums) while the next panel is prefetched.
 //
 // Codes are decoded by vector instructions into a buffer of bf16 weights: up to 48 rows, two steps
-// ahead of the tiles, in the L1 cache; more rows, a panel's part of the depth at a time.
+// ahead of the tiles, in the L1 cache; more rows, a panel at a time for all of them. Where groups
+// are large, codes are decoded without their scales, and the sums of a group are scaled.
 //
 // Row invariance: a sum starts from the bias and the residual and is accumulated over the depth in
 // ascending order, whatever the other rows are, also if it is stored and reloaded between two parts
@@ -14,6 +15,7 @@
 #include <utility>
 
 #include "backend/cpu/amx_attention.h"
+#include "backend/cpu/amx_codes.h"
 #include "backend/cpu/amx_delta.h"
 #include "backend/cpu/amx_tiles.h"
 #include "backend/cpu/kernel_table.h"
@@ -411,7 +413,128 @@ void multiply_pairs(const Product& p, Walk walk, const char* end) {
   }
 }
 
+// Exact codes, decoded two steps ahead.
+struct ExactAhead {
+  static constexpr int kSteps = 4;
+  ExactCodes& codes;
+  int steps;
+  alignas(64) char ring[kSteps][kPanelStepBytes];
+
+  ExactAhead(ExactCodes& exact, int depth) : codes(exact), steps(depth / kTileDepth) {
+    decode(0);
+    decode(1);
+    settled();
+  }
+  void decode(int step) {
+    if (step < steps) codes.decode(step * kTileDepth, ring[step % kSteps]);
+  }
+  const char* weights(int step) const { return ring[step % kSteps]; }
+  void ahead(int step) {
+    decode(step + 2);
+    settled();
+  }
+};
+
+// The sums of one tile of the output over all groups: bias and residual first, then the sums of
+// every group times their scales. They wait in `sums` between two groups.
+struct ScaledSums {
+  alignas(64) float sums[kTileFloats];
+
+  void add(const Product& p, const float* tile, int block, int column, S::F scale, bool first,
+           bool last) {
+    const int rows = least(kTileRows, p.rows - block * kTileRows), left = p.columns - column;
+    const auto bias = first && p.bias ? S::load_part(p.bias + column, left) : S::zero();
+    for (int r = 0; r < rows; ++r) {
+      float* kept = sums + r * S::kWidth;
+      float* out = out_of(p, block * kTileRows + r, column);
+      S::F before = bias;
+      if (!first) {
+        before = S::load(kept);
+      } else if (p.add) {
+        before = S::add(S::load_part(out, left), bias);
+      }
+      const S::F sum = S::fma(S::load(tile + r * S::kWidth), scale, before);
+      if (!last) {
+        S::store(kept, sum);
+      } else if (left >= S::kWidth) {
+        S::store(out, sum);
+      } else {
+        S::store_part(out, left, sum);
+      }
+    }
+  }
+};
+
+// One panel times one to three blocks of rows, group by group: the tiles hold the sums of a group.
+// They are stored, and scaled while the tiles are busy with the next group.
+template <int kBlocks, typename Weights>
+void multiply_groups(const Product& p, int panel, int block, const ExactCodes& codes,
+                     Weights& weights) {
+  const auto* a = static_cast<const char*>(p.inputs) +
+                  static_cast<std::ptrdiff_t>(block) * p.depth * kTileRows * 2;
+  const std::ptrdiff_t block_bytes = static_cast<std::ptrdiff_t>(p.depth) * kTileRows * 2;
+  const int steps = p.depth / kTileDepth, groups = codes.groups();
+  constexpr std::make_integer_sequence<int, 2 * kBlocks> kSums;
+  ScaledSums sums[2 * kBlocks];
+  alignas(64) float tiles[2][2 * kBlocks][kTileFloats];
+  const auto scale = [&](int group) {
+    const S::F left = codes.scales(group, 0), right = codes.scales(group, 16);
+    for (int tile = 0; tile < 2 * kBlocks; ++tile)
+      sums[tile].add(p, tiles[group % 2][tile], block + tile / 2, panel * kPanel + tile % 2 * 16,
+                     tile % 2 == 0 ? left : right, group == 0, group + 1 == groups);
+  };
+  if constexpr (kBlocks == 2) begin_pair(a, block_bytes, weights.weights(0));
+  Fetch none;
+  // Prefetches the outputs, two rows per step: they are stored at the end.
+  int row = block * kTileRows;
+  const int last_row = least(p.rows, row + kBlocks * kTileRows);
+  for (int step = 0, group = 0; group < groups; ++group) {
+    zero_sums(kSums);
+    for (const int end = codes.group_end(group) / kTileDepth; step < end; ++step, a += kTileBytes) {
+      for (int ahead = 0; ahead < 2 && row < last_row; ++ahead, ++row) {
+        __builtin_prefetch(out_of(p, row, panel * kPanel), 1, 3);
+        __builtin_prefetch(out_of(p, row, panel * kPanel + 16), 1, 3);
+      }
+      weights.ahead(step);
+      multiply_step<kBlocks, false>(a, block_bytes, weights.weights(step),
+                                    step + 1 < steps ? weights.weights(step + 1) : nullptr, none);
+    }
+    store_sums(SumPlace{tiles[group % 2][0], 64, kTileFloats, 2 * kTileFloats}, kSums);
+    settled();
+    if (group > 0) scale(group - 1);
+  }
+  scale(groups - 1);
+}
+
+// Up to three blocks of rows decode a panel on the way; more decode it first, for all blocks.
+void multiply_late_panel(const Product& p, int panel) {
+  ExactCodes codes(*p.codes, static_cast<const char*>(p.weights) + panel * p.codes->panel_bytes());
+  const int all = blocks(p.rows);
+  if (all <= 3) {
+    ExactAhead weights(codes, p.depth);
+    if (all == 1) return multiply_groups<1>(p, panel, 0, codes, weights);
+    if (all == 2) return multiply_groups<2>(p, panel, 0, codes, weights);
+    return multiply_groups<3>(p, panel, 0, codes, weights);
+  }
+  auto* decoded = reinterpret_cast<char*>(p.scratch);
+  for (int step = 0; step < p.depth / kTileDepth; ++step)
+    codes.decode(step * kTileDepth, decoded + static_cast<std::ptrdiff_t>(step) * kPanelStepBytes);
+  settled();
+  Numbers weights{decoded};
+  for (int block = 0; block < all; block += 2) {
+    if (block + 1 < all) {
+      multiply_groups<2>(p, panel, block, codes, weights);
+    } else {
+      multiply_groups<1>(p, panel, block, codes, weights);
+    }
+  }
+}
+
 void multiply_code_rows(const Product& p, int first_panel, int last_panel) {
+  if (p.codes->late) {
+    for (int panel = first_panel; panel < last_panel; ++panel) multiply_late_panel(p, panel);
+    return;
+  }
   const int all = blocks(p.rows);
   if (all == 1) return multiply_codes_once<1>(p, first_panel, last_panel);
   if (all == 2) return multiply_codes_once<2>(p, first_panel, last_panel);
@@ -436,7 +559,10 @@ void multiply_rows(const Product& p, int first_panel, int last_panel) {
 // once: that costs less than storing and reloading sums for every part of the depth.
 void multiply(const Product& p, int first_panel, int last_panel) {
   const Tiles tiles;
-  const int fit = kInputBytes / 2 / p.depth, most = fit > 256 ? fit + fit / 4 : 320;
+  const int fit = kInputBytes / 2 / p.depth;
+  int most = fit > 256 ? fit + fit / 4 : 320;
+  // The sums of groups are not split along the depth: the inputs of all rows must fit.
+  if (p.codes && p.codes->late) most = fit > 64 ? fit + fit / 4 : 64;
   const int groups = (p.rows + most - 1) / most;
   const int together = round_up((p.rows + groups - 1) / groups, kTileRows);
   for (int first = 0; first < p.rows; first += together) {
