@@ -233,17 +233,24 @@ class Prober {
           "the prefix cache held nothing of a repeated prompt; vllm serve --enable-prefix-caching");
   }
 
+  // A server that does not know allowed_token_ids may draw the token all the same, so another one
+  // must be drawn, too. Processed log-probabilities of the only token allowed would be 0.
   template <typename Values>
   void find_steps(const Values& values) {
+    const TokenId first = drawn_.tokens[0];
+    const auto other = std::find_if(probe_.tokens.begin(), probe_.tokens.end(),
+                                    [&](TokenId token) { return token != first; });
+    if (!finding_.kind.raw_logprobs || other == probe_.tokens.end()) return;
     DrawCall call = draw_call(1);
     call.max_tokens = 1;
-    call.only = drawn_.tokens[0];
     std::string refusal;
-    const auto reply = try_draw(finding_.kind, call, refusal);
-    // Processed log-probabilities of the only token allowed would be 0.
-    finding_.kind.steps = reply && reply->tokens[0] == *call.only &&
-                          std::abs(reply->logprobs[0] - values[0]) <= kSame &&
-                          finding_.kind.raw_logprobs;
+    for (const TokenId token : {first, *other}) {
+      call.only = token;
+      const auto reply = try_draw(finding_.kind, call, refusal);
+      if (!reply || reply->tokens[0] != token) return;
+      if (token == first && std::abs(reply->logprobs[0] - values[0]) > kSame) return;
+    }
+    finding_.kind.steps = true;
   }
 
   RemoteHttp& http_;

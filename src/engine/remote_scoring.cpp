@@ -26,7 +26,7 @@ struct Wanted {
 };
 
 // One-token requests are cheaper than the whole prompt for so many rows.
-constexpr std::size_t kFewRows = 2;
+constexpr std::size_t kFewRows = 4;
 
 class ScoringRounds {
  public:
@@ -35,6 +35,7 @@ class ScoringRounds {
 
   void run(std::vector<Wanted>& all) {
     ask(all, true);
+    share(all);
     std::vector<Wanted*> missing = incomplete(all);
     if (missing.empty()) return;
     ask_again(missing);
@@ -49,6 +50,17 @@ class ScoringRounds {
     for (Wanted& one : all)
       if (!one.complete()) missing.push_back(&one);
     return missing;
+  }
+
+  // Rows that one request found in the cache were computed by another, as a rule of this very
+  // round: beams share the beginnings of their continuations.
+  static void share(std::vector<Wanted>& all) {
+    for (const Wanted& one : all)
+      for (std::size_t i = 0; i < one.nodes.size(); ++i)
+        if (one.values[i]) one.search->memory.set_logprob(one.nodes[i], *one.values[i]);
+    for (Wanted& one : all)
+      for (std::size_t i = 0; i < one.nodes.size() && one.call.top == 0; ++i)
+        if (!one.values[i]) one.values[i] = one.search->memory.logprob(one.nodes[i]);
   }
 
   void ask(std::vector<Wanted>& all, bool use_cache) {
