@@ -35,8 +35,7 @@ std::string weights_remedy(const fs::path& folder) {
           "transformers and save_pretrained(..., safe_serialization=True)",
           shown);
     if (name.ends_with(".gguf"))
-      return fmt::format("{} is a GGUF file: get the original Hugging Face checkpoint instead",
-                         shown);
+      return fmt::format("{} is a GGUF file: give the file itself as --model", shown);
     if (name.starts_with("adapter_model."))
       return fmt::format("{} is an adapter: merge it into its base model and save that", shown);
     if (name == kSingle) return "download the checkpoint's other files too";

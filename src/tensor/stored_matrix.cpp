@@ -7,8 +7,14 @@ namespace {
 
 void read(const DenseMatrix& matrix, int row, int first, std::span<float> to) {
   const TensorView& values = matrix.values;
-  const std::byte* from = values.row(row).data;
-  to_f32(values.dtype, from + static_cast<std::size_t>(first) * bytes_of(values.dtype), to);
+  const std::byte* from =
+      values.row(matrix.rows.empty() ? row : matrix.rows[static_cast<std::size_t>(row)]).data;
+  const std::size_t bytes = bytes_of(values.dtype);
+  if (matrix.columns.empty())
+    return to_f32(values.dtype, from + static_cast<std::size_t>(first) * bytes, to);
+  const auto columns = matrix.columns.subspan(static_cast<std::size_t>(first), to.size());
+  for (std::size_t i = 0; i < to.size(); ++i)
+    to_f32(values.dtype, from + static_cast<std::size_t>(columns[i]) * bytes, to.subspan(i, 1));
 }
 
 template <typename Quantised>
@@ -29,13 +35,14 @@ void with_codes(const StoredMatrix::Format& format, const Use& use) {
       format);
 }
 
-DenseMatrix checked(const TensorView& view) {
+DenseMatrix checked(const DenseMatrix& matrix) {
+  const TensorView& view = matrix.values;
   if (view.shape.rank() != 2)
     bad_input("weights of shape {} are not a matrix", view.shape.to_string());
   if (!is_weight_dtype(view.dtype))
     bad_input("weights of dtype {} cannot be used; convert them to BF16, F16 or F32",
               name_of(view.dtype));
-  return {view};
+  return matrix;
 }
 
 }  // namespace
@@ -44,9 +51,11 @@ bool is_weight_dtype(DType dtype) {
   return dtype == DType::F32 || dtype == DType::BF16 || dtype == DType::F16;
 }
 
-StoredMatrix::StoredMatrix(const TensorView& dense) : format_(checked(dense)) {
-  out_ = static_cast<int>(dense.shape[0]);
-  in_ = static_cast<int>(dense.shape[1]);
+StoredMatrix::StoredMatrix(const TensorView& dense) : StoredMatrix(DenseMatrix{dense}) {}
+
+StoredMatrix::StoredMatrix(const DenseMatrix& dense) : format_(checked(dense)) {
+  out_ = static_cast<int>(dense.values.shape[0]);
+  in_ = static_cast<int>(dense.values.shape[1]);
 }
 
 StoredMatrix::StoredMatrix(const ScaledMatrix& scaled)

@@ -24,6 +24,10 @@ bool is_weight_dtype(DType dtype);
 // Plain numbers, row-major. is_weight_dtype() holds.
 struct DenseMatrix {
   TensorView values;  // [out, in]
+  // Row i is the stored row rows[i], and column j the stored column columns[j]; empty: as stored.
+  std::span<const std::int32_t> rows{}, columns{};
+
+  bool is_moved() const { return !rows.empty() || !columns.empty(); }
 };
 
 class StoredMatrix {
@@ -33,6 +37,7 @@ class StoredMatrix {
   // Implicit: a dense tensor is a matrix. Throws an Error if it does not have two dimensions or a
   // dtype of weights. The view must outlive this.
   StoredMatrix(const TensorView& dense);
+  explicit StoredMatrix(const DenseMatrix& dense);
   // Quantised. The caller has checked that the views fit each other, and they must outlive this.
   StoredMatrix(const ScaledMatrix& scaled);
   StoredMatrix(const BlockMatrix& blocks);

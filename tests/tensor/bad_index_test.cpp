@@ -190,7 +190,7 @@ TEST_F(BadFolder, Gguf) {
   folder_.write("q4.gguf", "x");
   expect(
       ": has neither model.safetensors nor model.safetensors.index.json; q4.gguf is a GGUF file: "
-      "get the original Hugging Face checkpoint instead");
+      "give the file itself as --model");
 }
 
 TEST_F(BadFolder, Adapter) {

@@ -25,7 +25,8 @@ std::vector<SourceRow> source_rows(std::span<const StoredMatrix> parts) {
   rows.reserve(static_cast<std::size_t>(stacked_rows(parts)));
   for (const StoredMatrix& part : parts) {
     const auto* dense = std::get_if<DenseMatrix>(&part.format());
-    const bool is_bf16 = dense != nullptr && dense->values.dtype == DType::BF16;
+    const bool is_bf16 =
+        dense != nullptr && !dense->is_moved() && dense->values.dtype == DType::BF16;
     for (int i = 0; i < part.out(); ++i)
       rows.push_back({&part, i, is_bf16 ? dense->values.row(i).data : nullptr});
   }

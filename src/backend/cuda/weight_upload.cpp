@@ -51,7 +51,8 @@ void WeightUpload::fill(std::byte* to, const std::byte* from, std::size_t bytes)
 
 void WeightUpload::fill_rows(std::byte* to, const StoredMatrix& part, int first, int rows) {
   const std::size_t width = std::size_t(part.in());
-  if (const auto* dense = std::get_if<DenseMatrix>(&part.format())) {
+  const auto* dense = std::get_if<DenseMatrix>(&part.format());
+  if (dense && !dense->is_moved()) {
     const std::size_t row_bytes = width * bytes_of(dense->values.dtype);
     return fill(to, dense->values.data + std::size_t(first) * row_bytes,
                 std::size_t(rows) * row_bytes);
@@ -77,7 +78,7 @@ void WeightUpload::pack_part(cudaStream_t stream, const Weights& weights, int fi
                              const StoredMatrix& part) {
   const int outs = part.out();
   const auto* dense = std::get_if<DenseMatrix>(&part.format());
-  const DType dtype = dense ? dense->values.dtype : DType::BF16;
+  const DType dtype = dense && !dense->is_moved() ? dense->values.dtype : DType::BF16;
   const std::size_t row_bytes = std::size_t(part.in()) * bytes_of(dtype);
   const int at_once = static_cast<int>(std::max<std::size_t>(1, kPieceBytes / row_bytes));
   if (row_bytes > kPieceBytes) failed("a weight with {} inputs is too wide", weights.in);
