@@ -41,7 +41,11 @@ class PreTokenizer {
   };
   using Step = std::variant<Split, PrefixSpace, ByteChars, Metaspace, FixedLength>;
 
-  void add(Step step) { steps_.push_back(std::move(step)); }
+  // Constructed in place: gcc 12 warns of uninitialized memory where a Step is moved.
+  template <typename AnyStep>
+  void add(AnyStep step) {
+    steps_.emplace_back(std::move(step));
+  }
 
   // Whether the last step is the byte-level alphabet. That step is then skipped and BPE reads the
   // raw bytes.
