@@ -128,7 +128,8 @@ std::string_view name_of_precision(Precision precision) {
 std::string rope_text(const RopeConfig& rope) {
   std::string text =
       fmt::format("{}, theta {}, {} dimensions", name_of(rope.kind), rope.theta, rope.width);
-  if (rope.kind != RopeKind::Default) text += fmt::format(", factor {}", rope.factor);
+  if (rope.kind != RopeKind::Default && rope.kind != RopeKind::Factors)
+    text += fmt::format(", factor {}", rope.factor);
   return text;
 }
 

@@ -188,6 +188,8 @@ std::string_view name_of(RopeKind kind) {
   switch (kind) {
     case RopeKind::Default:
       return "default";
+    case RopeKind::Factors:
+      return "factors";
     case RopeKind::Linear:
       return "linear";
     case RopeKind::Llama3:
@@ -205,7 +207,8 @@ std::vector<float> inverse_frequencies(const RopeConfig& rope) {
   if (rope.kind == RopeKind::Linear)
     for (float& frequency : frequencies) frequency /= static_cast<float>(rope.factor);
   if (rope.kind == RopeKind::Llama3) stretch_llama3(rope, frequencies);
-  if (rope.kind == RopeKind::LongRope) stretch_longrope(rope, frequencies);
+  if (rope.kind == RopeKind::LongRope || rope.kind == RopeKind::Factors)
+    stretch_longrope(rope, frequencies);
   if (rope.kind == RopeKind::Yarn) stretch_yarn(rope, frequencies);
   return frequencies;
 }

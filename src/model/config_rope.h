@@ -10,9 +10,9 @@
 
 namespace counterbeam {
 
-enum class RopeKind { Default, Linear, Llama3, LongRope, Yarn };
+enum class RopeKind { Default, Factors, Linear, Llama3, LongRope, Yarn };
 
-std::string_view name_of(RopeKind kind);  // as config.json spells it
+std::string_view name_of(RopeKind kind);  // as config.json spells it, or "factors"
 
 struct RopeConfig {
   RopeKind kind = RopeKind::Default;
@@ -23,7 +23,7 @@ struct RopeConfig {
   double low_freq_factor = 1, high_freq_factor = 4;  // llama3
   double beta_fast = 32, beta_slow = 1;              // yarn
   bool truncate = true;          // yarn: round the ramp's boundaries to integers
-  std::vector<double> dividers;  // longrope: of every frequency, [width / 2]
+  std::vector<double> dividers;  // longrope, factors: of every frequency, [width / 2]
   double scale = 1;              // factor of cosines and sines
 };
 

@@ -5,7 +5,6 @@
 #include <initializer_list>
 
 #include "base/file.h"
-#include "base/sha256.h"
 #include "tensor/checkpoint.h"
 #include "tensor/dtype.h"
 
@@ -13,10 +12,6 @@ namespace counterbeam {
 namespace {
 
 constexpr std::size_t kSamples = 8, kSampleBytes = 4096;
-
-std::string shortened(Sha256 hash) {
-  return hash.hex().substr(0, 32);
-}
 
 std::string hash_files(const std::filesystem::path& folder,
                        std::initializer_list<const char*> names) {
@@ -27,15 +22,7 @@ std::string hash_files(const std::filesystem::path& folder,
     hash.add_field(name);
     hash.add_field(read_file(folder / name));
   }
-  return shortened(hash);
-}
-
-// Samples are spread evenly, with the first and the last bytes among them.
-void add_samples(Sha256& hash, std::span<const std::byte> data) {
-  if (data.size() <= kSamples * kSampleBytes) return hash.add(data);
-  const std::size_t apart = (data.size() - kSampleBytes) / (kSamples - 1);
-  for (std::size_t i = 0; i + 1 < kSamples; ++i) hash.add(data.subspan(apart * i, kSampleBytes));
-  hash.add(data.last(kSampleBytes));
+  return short_hash(hash);
 }
 
 std::string hash_weights(const std::filesystem::path& folder) {
@@ -48,10 +35,22 @@ std::string hash_weights(const std::filesystem::path& folder) {
     add_samples(hash, {view.data, view.bytes()});
     checkpoint.check(tensor.name);
   }
-  return shortened(hash);
+  return short_hash(hash);
 }
 
 }  // namespace
+
+std::string short_hash(Sha256 hash) {
+  return hash.hex().substr(0, 32);
+}
+
+// Samples are spread evenly, with the first and the last bytes among them.
+void add_samples(Sha256& hash, std::span<const std::byte> data) {
+  if (data.size() <= kSamples * kSampleBytes) return hash.add(data);
+  const std::size_t apart = (data.size() - kSampleBytes) / (kSamples - 1);
+  for (std::size_t i = 0; i + 1 < kSamples; ++i) hash.add(data.subspan(apart * i, kSampleBytes));
+  hash.add(data.last(kSampleBytes));
+}
 
 ModelFingerprint text_fingerprint_of(const std::filesystem::path& folder) {
   return {.config = hash_files(folder, {"config.json", "generation_config.json"}),

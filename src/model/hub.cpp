@@ -156,12 +156,11 @@ fs::path hub_cache() {
 fs::path find_model(const std::string& name) {
   std::error_code error;
   if (fs::is_directory(name, error)) return checked(name);
-  if (fs::is_regular_file(name, error)) {
-    if (name.ends_with(".gguf"))
-      bad_input("{}: GGUF files are not read; get the original Hugging Face checkpoint instead",
-                printable(name));
-    bad_input("{}: is a file; --model takes the folder that holds config.json", printable(name));
-  }
+  if (fs::is_regular_file(name, error))
+    bad_input(
+        "{}: is a file, but not GGUF; --model takes a GGUF file or the folder that holds "
+        "config.json",
+        printable(name));
   for (const fs::path& folder : shipped_models(program_folder()))
     if (folder.filename() == name) return folder;
   if (!is_model_id(name))

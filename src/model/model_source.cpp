@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/quote.h"
+#include "model/gguf_model.h"
 #include "model/hub.h"
 #include "model/hugging_face.h"
 
@@ -60,6 +61,7 @@ void read_rest(const ModelSource& source, ModelParts& parts) {
 }  // namespace
 
 std::unique_ptr<ModelSource> open_model(const std::string& name) {
+  if (is_gguf_name(name)) return std::make_unique<GgufModel>(name);
   std::error_code error;
   // A folder that is given need not hold more than the parts that are asked for.
   const bool given = !name.empty() && std::filesystem::is_directory(name, error);

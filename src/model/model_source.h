@@ -45,8 +45,8 @@ class ModelSource {
                                                  LoadProgress progress = {}) const = 0;
 };
 
-// A folder, ORG/NAME in the local Hugging Face cache, or the name of a model that ships; an empty
-// name is the first model that ships. Nothing is downloaded.
+// A GGUF file, a folder, ORG/NAME in the local Hugging Face cache, or the name of a model that
+// ships; an empty name is the first model that ships. Nothing is downloaded.
 std::unique_ptr<ModelSource> open_model(const std::string& name);
 
 // All parts but the weights, checked against each other: what both loading and `inspect` begin

@@ -95,17 +95,16 @@ TEST_F(HubTest, SaysWhatToDo) {
       message("../no-such-folder"),
       "--model \"../no-such-folder\": is neither a folder nor a model id of the form ORG/NAME");
   EXPECT_EQ(message(""), "--model \"\": is neither a folder nor a model id of the form ORG/NAME");
-  const fs::path gguf = home_.write("m/model.gguf", "GGUF");
-  EXPECT_EQ(message(gguf.string()),
-            gguf.string() +
-                ": GGUF files are not read; get the original Hugging Face checkpoint instead");
+  home_.write("m/model.gguf", "GGUF");
   EXPECT_EQ(message((home_.path() / "m").string()),
             (home_.path() / "m").string() +
                 ": has no config.json, so it is not a Hugging Face model folder; model.gguf is a "
-                "GGUF file: get the original Hugging Face checkpoint instead");
+                "GGUF file: give the file itself as --model");
   const fs::path config = home_.write("m/config.json", "{}");
   EXPECT_EQ(message(config.string()),
-            config.string() + ": is a file; --model takes the folder that holds config.json");
+            config.string() +
+                ": is a file, but not GGUF; --model takes a GGUF file or the folder that holds "
+                "config.json");
 }
 
 // ORG/NAME for a snapshot of the cache however it is reached, otherwise the folder's name; never
