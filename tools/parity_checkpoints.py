@@ -66,6 +66,10 @@ CHECKPOINTS = {
     "gemma3-heads": (Gemma3ForCausalLM, Gemma3TextConfig, sizes(
         layers=3, intermediate=128, heads=4, kv=1, head_dim=96, sliding_window=33,
         layer_types=["full_attention", "sliding_attention", "full_attention"])),
+    "gemma3-plain": (Gemma3ForCausalLM, Gemma3TextConfig, sizes(
+        layers=7, head_dim=16, sliding_window=20, query_pre_attn_scalar=16, rope_parameters={
+            "full_attention": {"rope_type": "linear", "factor": 8.0, "rope_theta": 1000000.0},
+            "sliding_attention": {"rope_type": "default", "rope_theta": 10000.0}})),
     "qwen2-odd": (Qwen2ForCausalLM, Qwen2Config, sizes(
         hidden=72, intermediate=100, heads=9, kv=3, vocab=401, tie_word_embeddings=True)),
     "qwen2-window": (Qwen2ForCausalLM, Qwen2Config, sizes(
