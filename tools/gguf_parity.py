@@ -8,6 +8,8 @@ sentencepiece for the others. The tests of the repository need none of them.
   tools/gguf_parity.py pieces tests/text/golden/sentencepiece.json    a small sentencepiece model and its ids
   tools/gguf_parity.py tokens --binary B --texts 2000                 ids of random texts, GGUF beside the originals
   tools/gguf_parity.py logits --binary B FOLDER...                    FOLDER/*.gguf beside FOLDER/reference.safetensors
+  tools/gguf_parity.py types --binary B --quantize PROGRAM            logits of every type beside gguf-py's numbers in F32
+                                                                      (PROGRAM is llama.cpp's llama-quantize)
   tools/gguf_parity.py convert --llama DIR FOLDER...                  FOLDER to FOLDER/{f32,f16,bf16,q8_0}.gguf by
                                                                       llama.cpp's converter (DIR is its checkout)
 """
@@ -226,28 +228,82 @@ def compare_tokens(options):
     sys.exit(1 if wrong else 0)
 
 
+def write_random_llama(path, hidden, inner, heads, kv, vocab=320, layers=2):
+    rng = np.random.default_rng(3)
+    writer = gguf.GGUFWriter(str(path), "llama")
+    width = hidden // heads
+    for add, value in [(writer.add_block_count, layers), (writer.add_context_length, 256), (writer.add_embedding_length, hidden),
+                       (writer.add_feed_forward_length, inner), (writer.add_head_count, heads), (writer.add_head_count_kv, kv),
+                       (writer.add_layer_norm_rms_eps, 1e-6), (writer.add_vocab_size, vocab), (writer.add_rope_dimension_count, width)]:
+        add(value)
+    writer.add_tokenizer_model("none")
+    shapes = {"token_embd": (vocab, hidden), "output": (vocab, hidden), "output_norm": (hidden,)}
+    for i in range(layers):
+        shapes |= {f"blk.{i}.{name}": shape for name, shape in {
+            "attn_norm": (hidden,), "attn_q": (hidden, hidden), "attn_k": (kv * width, hidden), "attn_v": (kv * width, hidden),
+            "attn_output": (hidden, hidden), "ffn_norm": (hidden,), "ffn_gate": (inner, hidden), "ffn_up": (inner, hidden),
+            "ffn_down": (hidden, inner)}.items()}
+    for name, shape in shapes.items():
+        values = rng.standard_normal(shape)
+        values = values * shape[-1] ** -0.5 if len(shape) == 2 else 1 + 0.1 * values
+        writer.add_tensor(name + ".weight", values.astype(np.float32))
+    finish(writer)
+
+
+def write_decoded(source, path):
+    """The same model with the numbers of gguf-py's decoding in F32."""
+    reader = gguf.GGUFReader(str(source))
+    writer = gguf.GGUFWriter(str(path), "llama")
+    for name, field in reader.fields.items():
+        if not name.startswith("GGUF.") and name != "general.architecture":
+            writer.add_key_value(name, field.contents(), field.types[0], field.types[-1] if len(field.types) > 1 else None)
+    for tensor in reader.tensors:
+        values = gguf.dequantize(tensor.data, tensor.tensor_type).astype(np.float32)
+        writer.add_tensor(tensor.name, np.ascontiguousarray(values.reshape(tensor.shape.tolist()[::-1])))
+    finish(writer)
+
+
+def logits_of(binary, model, ids, flags):
+    with tempfile.TemporaryDirectory() as out:
+        Path(out, "ids.json").write_text(json.dumps(ids))
+        subprocess.run([binary, "--model", str(model), *flags.split(), "logits", "--ids", f"{out}/ids.json", "--out",
+                        f"{out}/x.npy", "--quiet"], check=True)
+        return np.load(f"{out}/x.npy").astype(np.float64)
+
+
+def compare_types(options):
+    wrong = 0
+    ids = np.random.default_rng(1).integers(0, 320, 40).tolist()
+    with tempfile.TemporaryDirectory() as folder:
+        for name, sizes in [("even", (256, 512, 4, 2)), ("odd", (192, 352, 6, 3))]:
+            base = Path(folder) / f"{name}.gguf"
+            write_random_llama(base, *sizes)
+            for kind in "Q2_K Q3_K_M Q4_0 Q4_1 Q4_K_M Q5_0 Q5_1 Q5_K_M Q6_K Q8_0 IQ4_NL IQ4_XS".split():
+                quantised, plain = Path(folder) / f"{kind}.gguf", Path(folder) / f"{kind}-f32.gguf"
+                subprocess.run([options.quantize, str(base), str(quantised), kind], check=True, capture_output=True)
+                write_decoded(quantised, plain)
+                wanted = logits_of(options.binary, plain, ids, "--dtype f32")
+                for flags, limit in [("--dtype f32", 1e-9), ("--dtype bf16", 1e-3)]:
+                    error = ((logits_of(options.binary, quantised, ids, flags) - wanted) ** 2).sum() / (wanted ** 2).sum()
+                    wrong += error > limit
+                    print(f"{name} {kind} {flags}: normalised squared error {error:.1e}", flush=True)
+    sys.exit(1 if wrong else 0)
+
+
 def compare_logits(options):
     from safetensors.numpy import load_file
-    worst = {}
     for folder in map(Path, options.folders):
         reference = load_file(folder / "reference.safetensors")
         for model in sorted(folder.glob("*.gguf")):
             error = power = 0.0
             largest = 0.0
             for i in range(len(reference) // 2):
-                with tempfile.TemporaryDirectory() as out:
-                    ids = Path(out) / "ids.json"
-                    ids.write_text(json.dumps(reference[f"input_ids.{i}"].tolist()))
-                    subprocess.run([options.binary, "--model", str(model), *options.flags.split(), "logits", "--ids",
-                                    str(ids), "--out", f"{out}/x.npy", "--quiet"], check=True)
-                    found = np.load(f"{out}/x.npy").astype(np.float64)
+                found = logits_of(options.binary, model, reference[f"input_ids.{i}"].tolist(), options.flags)
                 wanted = reference[f"logits.{i}"].astype(np.float64)
                 error += ((found - wanted) ** 2).sum()
                 power += (wanted ** 2).sum()
                 largest = max(largest, np.abs(found - wanted).max())
-            worst[str(model)] = error / power
             print(f"{folder.name}/{model.name}: normalised squared error {error / power:.1e}, largest {largest:.3f}")
-    return worst
 
 
 def convert(options):
@@ -289,7 +345,10 @@ def main():
     converting.add_argument("--llama", required=True)
     converting.add_argument("--types", default="f32,f16,bf16,q8_0")
     converting.set_defaults(run=convert)
-    for command in (tokens, logits):
+    types = commands.add_parser("types")
+    types.add_argument("--quantize", required=True)
+    types.set_defaults(run=compare_types)
+    for command in (tokens, logits, types):
         command.add_argument("--binary", default="build/release/counterbeam")
     for command in (logits, converting):
         command.add_argument("folders", nargs="+")

@@ -35,7 +35,7 @@ std::vector<Option> global_options(Globals& globals) {
   return {
       {.name = "--model",
        .value = text(globals.model, "FOLDER"),
-       .help = "A Hugging Face folder, or ORG/NAME in the local hub cache",
+       .help = "A Hugging Face folder, a GGUF file, or ORG/NAME in the local hub cache",
        .standard = "the model that ships with Counterbeam"},
       {.name = "--device",
        .value = one_of(globals.device, {"auto", "cpu", "cuda"}),

@@ -1,8 +1,9 @@
 #include "model/gguf_weights.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstring>
+#include <map>
 
 #include "base/error.h"
 #include "base/quote.h"
@@ -159,6 +160,25 @@ StoredWeights::Extent GgufWeights::extent() const {
 
 DType GgufWeights::dtype() const {
   return config_.dtype.value_or(DType::F32);
+}
+
+bool GgufWeights::quantised() const {
+  const auto tensors = checkpoint_.tensors();
+  return std::any_of(tensors.begin(), tensors.end(),
+                     [](const GgufTensor& tensor) { return is_block_type(tensor.type); });
+}
+
+std::string GgufWeights::quantisation() const {
+  std::map<GgmlType, std::size_t> bytes;
+  for (const GgufTensor& tensor : checkpoint_.tensors())
+    if (is_block_type(tensor.type)) bytes[tensor.type] += tensor.data.size();
+  std::vector<std::pair<std::size_t, GgmlType>> sorted;
+  for (const auto& [type, size] : bytes) sorted.emplace_back(size, type);
+  std::sort(sorted.rbegin(), sorted.rend());
+  std::string text;
+  for (const auto& [size, type] : sorted)
+    text += fmt::format("{}{}", text.empty() ? "gguf " : ", ", name_of(type));
+  return text;
 }
 
 std::vector<std::string> GgufWeights::unexpected() const {

@@ -23,6 +23,8 @@ class GgufWeights : public StoredWeights {
   void done() override;
   Extent extent() const override;
   DType dtype() const override;
+  bool quantised() const override;
+  std::string quantisation() const override;  // "gguf Q4_K, Q6_K", by falling size
   std::vector<std::string> unexpected() const override;
   std::string non_finite() const override { return non_finite_; }
 

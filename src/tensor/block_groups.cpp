@@ -10,153 +10,181 @@ namespace {
 
 using Bytes = const std::uint8_t*;
 
+// Adding it changes no number, not even the sign of a zero.
+constexpr float kNoOffset = -0.0f;
+
 float half_of(Bytes from) {
   return half_at(reinterpret_cast<const std::byte*>(from));
 }
 
-// Adding it changes no number, not even the sign of a zero.
-constexpr float kNoOffset = -0.0f;
-
-void set_scale(BlockGroup& to, float scale, float offset = kNoOffset) {
-  to.scale = {scale, scale};
-  to.offset = {offset, offset};
+GroupScales same_scales(float scale, float offset = kNoOffset) {
+  return {{scale, scale}, {offset, offset}};
 }
 
 // 16 bytes: low nibbles are the first half of the group, high ones the second.
-template <typename Code>
-void split_nibbles(Bytes nibbles, BlockGroup& to, Code code) {
+void split_nibbles(Bytes nibbles, std::uint8_t* codes) {
   for (int l = 0; l < 16; ++l) {
-    to.codes[static_cast<std::size_t>(l)] = static_cast<std::uint8_t>(code(nibbles[l] & 15, l));
-    to.codes[static_cast<std::size_t>(l + 16)] =
-        static_cast<std::uint8_t>(code(nibbles[l] >> 4, l + 16));
+    codes[l] = nibbles[l] & 15;
+    codes[l + 16] = nibbles[l] >> 4;
   }
 }
 
-// Q4_0, Q4_1, Q5_0, Q5_1: one group per block; `least` is added to every code.
-void decode_simple(Bytes block, bool fifth_bit, bool has_min, int least, BlockGroup& to) {
-  set_scale(to, half_of(block), has_min ? half_of(block + 2) : kNoOffset);
-  block += has_min ? 4 : 2;
-  std::uint32_t high = 0;
-  if (fifth_bit) {
-    std::memcpy(&high, block, 4);
-    block += 4;
-  }
-  split_nibbles(block, to, [&](int nibble, int l) {
-    return (nibble | static_cast<int>((high >> l) & 1) << 4) + least;
-  });
+// Q5_0 and Q5_1: the fifth bits are a word of 32; `least` is added to every code.
+void add_fifth_bits(Bytes word, int least, std::uint8_t* codes) {
+  std::uint32_t bits;
+  std::memcpy(&bits, word, 4);
+  for (int l = 0; l < kBlockGroup; ++l)
+    codes[l] = static_cast<std::uint8_t>((codes[l] | ((bits >> l) & 1) << 4) +
+                                         static_cast<std::uint32_t>(least));
 }
 
-// The 6-bit scale and minimum of sub-block s of Q4_K and Q5_K.
-void set_packed_scale(Bytes block, int s, BlockGroup& to) {
+// Q4_K and Q5_K: groups 2i and 2i + 1 share bytes.
+void alternate_nibbles(Bytes nibbles, int s, std::uint8_t* codes) {
+  nibbles += 32 * (s / 2);
+  for (int l = 0; l < kBlockGroup; ++l) codes[l] = s % 2 == 0 ? nibbles[l] & 15 : nibbles[l] >> 4;
+}
+
+// The 6-bit scale and minimum of group s of Q4_K and Q5_K.
+GroupScales packed_scales(Bytes block, int s) {
   const Bytes sc = block + 4;
   const int scale = s < 4 ? sc[s] & 63 : (sc[s + 4] & 15) | (sc[s - 4] >> 6) << 4;
   const int min = s < 4 ? sc[s + 4] & 63 : (sc[s + 4] >> 4) | (sc[s] >> 6) << 4;
-  set_scale(to, half_of(block) * static_cast<float>(scale),
-            -(half_of(block + 2) * static_cast<float>(min)));
+  return same_scales(half_of(block) * static_cast<float>(scale),
+                     -(half_of(block + 2) * static_cast<float>(min)));
 }
 
-// Q4_K and Q5_K: eight groups per block; groups 2i and 2i + 1 share bytes.
-void decode_packed_scales(Bytes block, int s, bool fifth_bit, BlockGroup& to) {
-  set_packed_scale(block, s, to);
-  const Bytes high = block + 16;
-  const Bytes nibbles = block + (fifth_bit ? 48 : 16) + 32 * (s / 2);
-  for (int l = 0; l < kBlockGroup; ++l) {
-    int code = s % 2 == 0 ? nibbles[l] & 15 : nibbles[l] >> 4;
-    if (fifth_bit) code |= ((high[l] >> s) & 1) << 4;
-    to.codes[static_cast<std::size_t>(l)] = static_cast<std::uint8_t>(code);
-  }
-}
-
-void decode_q6_k(Bytes block, int s, BlockGroup& to) {
+void q6_k_codes(Bytes block, int s, std::uint8_t* codes) {
   const int half = s / 4, quarter = s % 4;
   const Bytes low = block + 64 * half + 32 * (quarter & 1), high = block + 128 + 32 * half;
-  const float scale = half_of(block + 208);
-  for (int part = 0; part < 2; ++part) {
-    const auto own = static_cast<std::int8_t>(block[192 + 8 * half + 2 * quarter + part]);
-    to.scale[static_cast<std::size_t>(part)] = scale * static_cast<float>(own);
-  }
-  to.offset = {kNoOffset, kNoOffset};
   for (int l = 0; l < kBlockGroup; ++l) {
     const int nibble = quarter < 2 ? low[l] & 15 : low[l] >> 4;
-    const int code = nibble | ((high[l] >> (2 * quarter)) & 3) << 4;
-    to.codes[static_cast<std::size_t>(l)] = static_cast<std::uint8_t>(code - 32);
+    codes[l] = static_cast<std::uint8_t>((nibble | ((high[l] >> (2 * quarter)) & 3) << 4) - 32);
   }
 }
 
-void decode_q2_k(Bytes block, int s, BlockGroup& to) {
-  const Bytes codes = block + 16 + 32 * (s / 4);
-  for (int part = 0; part < 2; ++part) {
-    const int packed = block[2 * s + part];
-    to.scale[static_cast<std::size_t>(part)] =
-        half_of(block + 80) * static_cast<float>(packed & 15);
-    to.offset[static_cast<std::size_t>(part)] =
-        -(half_of(block + 82) * static_cast<float>(packed >> 4));
-  }
-  for (int l = 0; l < kBlockGroup; ++l)
-    to.codes[static_cast<std::size_t>(l)] =
-        static_cast<std::uint8_t>((codes[l] >> (2 * (s % 4))) & 3);
+GroupScales q6_k_scales(Bytes block, int s) {
+  const float scale = half_of(block + 208);
+  const auto part = [&](int i) {
+    return scale * static_cast<float>(static_cast<std::int8_t>(block[192 + 2 * s + i]));
+  };
+  return {{part(0), part(1)}, {kNoOffset, kNoOffset}};
 }
 
-void decode_q3_k(Bytes block, int s, BlockGroup& to) {
-  const Bytes high = block, codes = block + 32 + 32 * (s / 4), scales = block + 96;
-  for (int part = 0; part < 2; ++part) {
-    const int i = 2 * s + part;  // of 16: four low bits in bytes 0 to 7, two high ones in 8 to 11
-    const int low_bits = i < 8 ? scales[i] & 15 : scales[i - 8] >> 4;
-    const int scale = low_bits | ((scales[8 + i % 4] >> (2 * (i / 4))) & 3) << 4;
-    to.scale[static_cast<std::size_t>(part)] =
-        half_of(block + 108) * static_cast<float>(scale - 32);
-  }
-  to.offset = {kNoOffset, kNoOffset};
-  for (int l = 0; l < kBlockGroup; ++l) {
-    const int code = (codes[l] >> (2 * (s % 4))) & 3;
-    to.codes[static_cast<std::size_t>(l)] =
-        static_cast<std::uint8_t>(code + ((high[l] >> s) & 1 ? 8 : 4));
-  }
+// Q2_K and the low bits of Q3_K: four groups share bytes.
+void pairs_of_bits(Bytes pairs, int s, std::uint8_t* codes) {
+  pairs += 32 * (s / 4);
+  for (int l = 0; l < kBlockGroup; ++l) codes[l] = (pairs[l] >> (2 * (s % 4))) & 3;
 }
 
-void decode_iq4_xs(Bytes block, int s, BlockGroup& to) {
+GroupScales q2_k_scales(Bytes block, int s) {
+  const float scale = half_of(block + 80), min = half_of(block + 82);
+  const int one = block[2 * s], two = block[2 * s + 1];
+  return {{scale * static_cast<float>(one & 15), scale * static_cast<float>(two & 15)},
+          {-(min * static_cast<float>(one >> 4)), -(min * static_cast<float>(two >> 4))}};
+}
+
+GroupScales q3_k_scales(Bytes block, int s) {
+  const Bytes packed = block + 96;
+  const auto part = [&](int i) {  // of 16: four low bits in bytes 0 to 7, two high ones in 8 to 11
+    const int low = i < 8 ? packed[i] & 15 : packed[i - 8] >> 4;
+    const int scale = low | ((packed[8 + i % 4] >> (2 * (i / 4))) & 3) << 4;
+    return half_of(block + 108) * static_cast<float>(scale - 32);
+  };
+  return {{part(2 * s), part(2 * s + 1)}, {kNoOffset, kNoOffset}};
+}
+
+GroupScales iq4_xs_scales(Bytes block, int s) {
   std::uint16_t high;
   std::memcpy(&high, block + 2, 2);
   const int scale = ((block[4 + s / 2] >> (4 * (s % 2))) & 15) | ((high >> (2 * s)) & 3) << 4;
-  set_scale(to, half_of(block) * static_cast<float>(scale - 32));
-  split_nibbles(block + 8 + 16 * s, to, [](int nibble, int) { return nibble; });
+  return same_scales(half_of(block) * static_cast<float>(scale - 32));
+}
+
+// A group of a row: its block, and its index there.
+struct GroupPlace {
+  Bytes block;
+  int s;
+};
+
+GroupPlace place_of(GgmlType type, const std::byte* row, std::int64_t group) {
+  const GgmlTypeInfo& info = info_of(type);
+  const auto groups = static_cast<std::int64_t>(info.elements) / kBlockGroup;  // of a block
+  return {reinterpret_cast<Bytes>(row) + group / groups * info.bytes,
+          static_cast<int>(group % groups)};
 }
 
 }  // namespace
 
-void decode_group(GgmlType type, const std::byte* row, std::int64_t group, BlockGroup& to) {
-  const GgmlTypeInfo& info = info_of(type);
-  const auto groups = static_cast<std::int64_t>(info.elements) / kBlockGroup;  // of a block
-  const Bytes block = reinterpret_cast<Bytes>(row) + group / groups * info.bytes;
-  const int s = static_cast<int>(group % groups);
+void decode_codes(GgmlType type, const std::byte* row, std::int64_t group, std::uint8_t* codes) {
+  const auto [block, s] = place_of(type, row, group);
   switch (type) {
     case GgmlType::Q8_0:
-      set_scale(to, half_of(block));
-      std::memcpy(to.codes.data(), block + 2, kBlockGroup);
+      std::memcpy(codes, block + 2, kBlockGroup);
       return;
     case GgmlType::Q4_0:
-      return decode_simple(block, false, false, 0, to);
-    case GgmlType::Q4_1:
-      return decode_simple(block, false, true, 0, to);
-    case GgmlType::Q5_0:
-      return decode_simple(block, true, false, -16, to);
-    case GgmlType::Q5_1:
-      return decode_simple(block, true, true, 0, to);
-    case GgmlType::Q4_K:
-      return decode_packed_scales(block, s, false, to);
-    case GgmlType::Q5_K:
-      return decode_packed_scales(block, s, true, to);
-    case GgmlType::Q6_K:
-      return decode_q6_k(block, s, to);
-    case GgmlType::Q2_K:
-      return decode_q2_k(block, s, to);
-    case GgmlType::Q3_K:
-      return decode_q3_k(block, s, to);
     case GgmlType::IQ4_NL:
-      set_scale(to, half_of(block));
-      return split_nibbles(block + 2, to, [](int nibble, int) { return nibble; });
+      return split_nibbles(block + 2, codes);
+    case GgmlType::Q4_1:
+      return split_nibbles(block + 4, codes);
+    case GgmlType::Q5_0:
+      split_nibbles(block + 6, codes);
+      return add_fifth_bits(block + 2, -16, codes);
+    case GgmlType::Q5_1:
+      split_nibbles(block + 8, codes);
+      return add_fifth_bits(block + 4, 0, codes);
+    case GgmlType::Q4_K:
+      return alternate_nibbles(block + 16, s, codes);
+    case GgmlType::Q5_K:
+      alternate_nibbles(block + 48, s, codes);
+      for (int l = 0; l < kBlockGroup; ++l)
+        codes[l] = static_cast<std::uint8_t>(codes[l] | ((block[16 + l] >> s) & 1) << 4);
+      return;
+    case GgmlType::Q6_K:
+      return q6_k_codes(block, s, codes);
+    case GgmlType::Q2_K:
+      return pairs_of_bits(block + 16, s, codes);
+    case GgmlType::Q3_K:  // values from -4 to 3, as codes of the table from -8 to 7
+      pairs_of_bits(block + 32, s, codes);
+      for (int l = 0; l < kBlockGroup; ++l)
+        codes[l] = static_cast<std::uint8_t>(codes[l] + ((block[l] >> s) & 1 ? 8 : 4));
+      return;
     case GgmlType::IQ4_XS:
-      return decode_iq4_xs(block, s, to);
+      return split_nibbles(block + 8 + 16 * s, codes);
+    default:
+      break;
+  }
+  CB_CHECK(is_block_type(type));
+}
+
+void decode_scales(GgmlType type, const std::byte* row, std::int64_t group, GroupScales& to) {
+  const auto [block, s] = place_of(type, row, group);
+  switch (type) {
+    case GgmlType::Q8_0:
+    case GgmlType::Q4_0:
+    case GgmlType::Q5_0:
+    case GgmlType::IQ4_NL:
+      to = same_scales(half_of(block));
+      return;
+    case GgmlType::Q4_1:
+    case GgmlType::Q5_1:
+      to = same_scales(half_of(block), half_of(block + 2));
+      return;
+    case GgmlType::Q4_K:
+    case GgmlType::Q5_K:
+      to = packed_scales(block, s);
+      return;
+    case GgmlType::Q6_K:
+      to = q6_k_scales(block, s);
+      return;
+    case GgmlType::Q2_K:
+      to = q2_k_scales(block, s);
+      return;
+    case GgmlType::Q3_K:
+      to = q3_k_scales(block, s);
+      return;
+    case GgmlType::IQ4_XS:
+      to = iq4_xs_scales(block, s);
+      return;
     default:
       break;
   }

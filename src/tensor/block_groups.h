@@ -1,4 +1,4 @@
-// The layouts of GGUF's blocks, one function: bytes to codes, scales and offsets.
+// The layouts of GGUF's blocks: bytes to codes, and to scales and offsets.
 #pragma once
 
 #include <cstddef>
@@ -7,8 +7,9 @@
 
 namespace counterbeam {
 
-// Decodes the group of a row. REQUIRES: is_block_type(type), the row has the group
-void decode_group(GgmlType type, const std::byte* row, std::int64_t group, BlockGroup& to);
+// Both decode one group of a row. REQUIRES: is_block_type(type), the row has the group
+void decode_codes(GgmlType type, const std::byte* row, std::int64_t group, std::uint8_t* codes);
+void decode_scales(GgmlType type, const std::byte* row, std::int64_t group, GroupScales& to);
 
 float half_at(const std::byte* from);  // a float16, perhaps unaligned
 

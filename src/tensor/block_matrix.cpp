@@ -49,35 +49,27 @@ const BlockEntry& block_entry(GgmlType type) {
   return *entry;
 }
 
-// Walks along a row, column by column, and decodes every group once.
-class RowWalk {
- public:
-  RowWalk(const BlockMatrix& m, int row)
-      : m_(m),
-        row_(m.data + static_cast<std::size_t>(m.rows.empty() ? row : stored(m.rows, row)) *
-                          row_bytes_of(m.type, m.in)) {}
+const std::byte* row_start(const BlockMatrix& m, int row) {
+  const auto stored = m.rows.empty() ? row : m.rows[static_cast<std::size_t>(row)];
+  return m.data + static_cast<std::size_t>(stored) * row_bytes_of(m.type, m.in);
+}
 
-  // The index of a column inside group(), which is then decoded.
-  std::size_t at(int column) {
-    const int place = m_.columns.empty() ? column : stored(m_.columns, column);
-    if (place / kBlockGroup != decoded_) {
-      decoded_ = place / kBlockGroup;
-      decode_group(m_.type, row_, decoded_, group_);
-    }
-    return static_cast<std::size_t>(place % kBlockGroup);
+// Calls use(i, group, l, count) for the runs of [first, first + size) that lie in one stored group:
+// elements i to i + count are those from l on of the group.
+template <typename Use>
+void each_run(const BlockMatrix& m, int first, std::size_t size, Use use) {
+  for (std::size_t i = 0; i < size;) {
+    const std::size_t column = static_cast<std::size_t>(first) + i;
+    const auto place = m.columns.empty() ? static_cast<int>(column) : m.columns[column];
+    const int l = place % kBlockGroup;
+    std::size_t count = std::min(static_cast<std::size_t>(kBlockGroup - l), size - i);
+    if (!m.columns.empty())
+      for (std::size_t next = 1; next < count; ++next)
+        if (m.columns[column + next] != place + static_cast<int>(next)) count = next;
+    use(i, place / kBlockGroup, static_cast<std::size_t>(l), count);
+    i += count;
   }
-  const BlockGroup& group() const { return group_; }
-
- private:
-  static std::int32_t stored(std::span<const std::int32_t> order, int index) {
-    return order[static_cast<std::size_t>(index)];
-  }
-
-  const BlockMatrix& m_;
-  const std::byte* row_;
-  int decoded_ = -1;
-  BlockGroup group_;
-};
+}
 
 // Whether elements that share a scale stay together.
 bool moves_whole_groups(const BlockMatrix& m, int group) {
@@ -117,22 +109,31 @@ CodeLayout BlockMatrix::codes() const {
 }
 
 void BlockMatrix::read_codes(int row, int first, std::span<std::uint8_t> to) const {
-  RowWalk walk(*this, row);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const std::size_t l = walk.at(first + static_cast<int>(i));
-    to[i] = walk.group().codes[l];
-  }
+  const std::byte* start = row_start(*this, row);
+  each_run(*this, first, to.size(),
+           [&](std::size_t i, int group, std::size_t l, std::size_t count) {
+             if (count == kBlockGroup) return decode_codes(type, start, group, to.data() + i);
+             std::uint8_t codes[kBlockGroup];
+             decode_codes(type, start, group, codes);
+             std::copy_n(codes + l, count, to.data() + i);
+           });
 }
 
 void BlockMatrix::read_scales(int row, std::span<float> scales, std::span<float> offsets) const {
   const CodeLayout layout = codes();
-  BlockMatrix plain = *this;
-  if (layout.ordered) plain.columns = {};  // columns look for their group, wherever it is
-  RowWalk walk(plain, row);
+  const std::byte* start = row_start(*this, row);
+  GroupScales own;
+  int decoded = -1;
   for (int group = 0; group < layout.groups; ++group) {
-    const std::size_t half = walk.at(group * layout.group) / 16;
-    scales[static_cast<std::size_t>(group)] = walk.group().scale[half];
-    if (!offsets.empty()) offsets[static_cast<std::size_t>(group)] = walk.group().offset[half];
+    // Where columns do not move in whole groups, they look for their group where it is stored.
+    const int column = group * layout.group;
+    const int place =
+        columns.empty() || layout.ordered ? column : columns[static_cast<std::size_t>(column)];
+    if (place / kBlockGroup != decoded)
+      decode_scales(type, start, decoded = place / kBlockGroup, own);
+    const std::size_t half = static_cast<std::size_t>(place % kBlockGroup / 16);
+    scales[static_cast<std::size_t>(group)] = own.scale[half];
+    if (!offsets.empty()) offsets[static_cast<std::size_t>(group)] = own.offset[half];
   }
 }
 
@@ -144,16 +145,21 @@ void BlockMatrix::read_order(std::span<std::int32_t> to) const {
 
 void BlockMatrix::read(int row, int first, std::span<float> to) const {
   const BlockEntry& entry = block_entry(type);
-  RowWalk walk(*this, row);
-  for (std::size_t i = 0; i < to.size(); ++i) {
-    const std::size_t l = walk.at(first + static_cast<int>(i));
-    const std::uint8_t code = walk.group().codes[l];
-    const float value = entry.kind == CodeKind::Int4
-                            ? entry.table[code]
-                            : static_cast<float>(static_cast<std::int8_t>(code));
-    const float product = value * walk.group().scale[l / 16];
-    to[i] = product + walk.group().offset[l / 16];
-  }
+  const std::byte* start = row_start(*this, row);
+  each_run(*this, first, to.size(),
+           [&](std::size_t i, int group, std::size_t l, std::size_t count) {
+             std::uint8_t codes[kBlockGroup];
+             GroupScales own;
+             decode_codes(type, start, group, codes);
+             decode_scales(type, start, group, own);
+             for (; count > 0; --count, ++l, ++i) {
+               const float value = entry.kind == CodeKind::Int4
+                                       ? entry.table[codes[l]]
+                                       : static_cast<float>(static_cast<std::int8_t>(codes[l]));
+               const float product = value * own.scale[l / 16];
+               to[i] = product + own.offset[l / 16];
+             }
+           });
 }
 
 std::optional<std::int64_t> first_non_finite_block(GgmlType type, std::span<const std::byte> data) {

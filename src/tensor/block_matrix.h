@@ -21,10 +21,9 @@ std::string block_type_names();  // "Q2_K, Q3_K, ...", for messages
 
 inline constexpr int kBlockGroup = 32;
 
-// Element l is value(codes[l]) * scale[l / 16] + offset[l / 16], where value() is that of the
-// type's CodeLayout.
-struct BlockGroup {
-  std::array<std::uint8_t, kBlockGroup> codes;
+// Of the two halves of a group: element l is value(code) * scale[l / 16] + offset[l / 16], where
+// value() is that of the type's CodeLayout.
+struct GroupScales {
   std::array<float, 2> scale, offset;
 };
 

@@ -1,6 +1,6 @@
 #include "tensor/ggml_type.h"
 
-#include <algorithm>
+#include <array>
 
 #include "base/error.h"
 
@@ -33,13 +33,18 @@ constexpr GgmlTypeInfo kGgmlTypes[] = {
     type_row(42, "Q2_0", 64, 18),
 };
 
+constexpr std::size_t kNumbers = 64;  // above every number of a type
+
+constexpr std::array<const GgmlTypeInfo*, kNumbers> kByNumber = [] {
+  std::array<const GgmlTypeInfo*, kNumbers> all{};
+  for (const GgmlTypeInfo& info : kGgmlTypes) all[static_cast<std::size_t>(info.type)] = &info;
+  return all;
+}();
+
 }  // namespace
 
 const GgmlTypeInfo* find_ggml_type(std::uint32_t number) {
-  const auto found = std::find_if(
-      std::begin(kGgmlTypes), std::end(kGgmlTypes),
-      [&](const GgmlTypeInfo& info) { return static_cast<std::uint32_t>(info.type) == number; });
-  return found == std::end(kGgmlTypes) ? nullptr : found;
+  return number < kByNumber.size() ? kByNumber[number] : nullptr;
 }
 
 const GgmlTypeInfo& info_of(GgmlType type) {
