@@ -55,6 +55,16 @@ std::string GgufModel::name() const {
 
 ModelFingerprint GgufModel::fingerprint() const {
   const GgufCheckpoint checkpoint = open();
+  ModelFingerprint fingerprint = text_fingerprint_of(checkpoint);
+  fingerprint.weights = hash_tensors(checkpoint);
+  return fingerprint;
+}
+
+ModelFingerprint GgufModel::text_fingerprint() const {
+  return text_fingerprint_of(open());
+}
+
+ModelFingerprint GgufModel::text_fingerprint_of(const GgufCheckpoint& checkpoint) const {
   const GgufContent& content = checkpoint.metadata();
   const auto is_template = [](std::string_view key) {
     return key.starts_with("tokenizer.chat_template");
@@ -69,7 +79,7 @@ ModelFingerprint GgufModel::fingerprint() const {
   return {.config = hash_keys(content, is_config),
           .tokenizer = hash_keys(content, is_tokenizer),
           .chat_template = hash_keys(content, is_template),
-          .weights = hash_tensors(checkpoint)};
+          .weights = "elsewhere"};
 }
 
 ModelConfig GgufModel::config() const {

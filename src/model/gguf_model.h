@@ -16,6 +16,7 @@ class GgufModel : public ModelSource {
   std::string name() const override;
   std::string location() const override { return file_.string(); }
   ModelFingerprint fingerprint() const override;
+  ModelFingerprint text_fingerprint() const override;
   ModelConfig config() const override;
   std::vector<TokenId> eos(const ModelConfig& config,
                            std::optional<TokenId> tokenizer_eos) const override;
@@ -26,6 +27,7 @@ class GgufModel : public ModelSource {
                                          LoadProgress progress = {}) const override;
 
  private:
+  ModelFingerprint text_fingerprint_of(const GgufCheckpoint& checkpoint) const;
   GgufCheckpoint open() const { return GgufCheckpoint::open(file_); }
 
   std::filesystem::path file_;
