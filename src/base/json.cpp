@@ -84,6 +84,9 @@ class Builder : public Json::json_sax_t {
 }  // namespace
 
 Json parse_json(std::string_view text, std::string_view name) {
+  // nlohmann's parser takes a zero byte for the end and would ignore what follows.
+  if (const auto zero = text.find('\0'); zero != text.npos)
+    bad_input("{}: not valid JSON: byte {} is zero", name, zero);
   Builder builder(name);
   Json::sax_parse(text.begin(), text.end(), &builder);
   return builder.take();

@@ -30,6 +30,14 @@ TEST(Json, KeepsOrderAndRejectsDuplicates) {
   EXPECT_EQ(to_line("a\xff"), "\"a\xef\xbf\xbd\"");
 }
 
+// Found by comparison with the pull parser: the rest used to be ignored.
+TEST(Json, AZeroByteIsNotTheEnd) {
+  using namespace std::string_view_literals;
+  for (const std::string_view text : {"{}\0"sv, "{}\0 more"sv, "\0{}"sv, "[1,\0 2]"sv})
+    EXPECT_NE(message_of([&] { parse_json(text, "x"); }).find("x: not valid JSON: byte "),
+              std::string::npos);
+}
+
 // A quadratic reader would take minutes.
 TEST(Json, ReadsManySmallPartsInLinearTime) {
   const auto parts = [](int count) {
