@@ -19,12 +19,19 @@ struct CloseFile {
   void operator()(std::FILE* file) const { std::fclose(file); }
 };
 
+// Whether the file or the machine is to blame decides what callers may do without the file.
+[[noreturn]] void refuse_opening(const std::filesystem::path& path, int reason) {
+  const bool machine = reason == EMFILE || reason == ENFILE || reason == ENOMEM || reason == EIO;
+  throw_error(machine ? ErrorKind::Failed : ErrorKind::BadInput,
+              fmt::format("{}: cannot be opened: {}", path.string(), std::strerror(reason)));
+}
+
 }  // namespace
 
 std::string read_file(const std::filesystem::path& path, std::uint64_t most) {
   // O_NONBLOCK, so that opening a FIFO does not wait for a writer.
   const int opened = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (opened < 0) bad_input("{}: cannot be opened: {}", path.string(), std::strerror(errno));
+  if (opened < 0) refuse_opening(path, errno);
   std::unique_ptr<std::FILE, CloseFile> file(::fdopen(opened, "rb"));
   if (!file) {
     const int reason = errno;

@@ -52,7 +52,7 @@ void read_rest(const ModelSource& source, ModelParts& parts) {
           source.location(), id, parts.config.vocab);
   try {
     parts.chat_template = source.chat_template();
-  } catch (const Error& error) {
+  } catch (const BadInput& error) {  // a template that cannot be read now is not an absent one
     parts.chat_error = error.what();
   }
   parts.turn_end = turn_end_of(parts);
