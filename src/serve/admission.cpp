@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/start_thread.h"
+
 namespace counterbeam::serve {
 
 class Admission::Entry {
@@ -15,17 +17,27 @@ class Admission::Entry {
 };
 
 Admission::Admission(int searches, int queue) : searches_(searches), queue_(queue) {
-  for (int i = 0; i < searches_; ++i) workers_.emplace_back([this] { work(); });
+  workers_.reserve(static_cast<std::size_t>(searches_));
+  try {
+    for (int i = 0; i < searches_; ++i) workers_.push_back(start_thread([this] { work(); }));
+  } catch (...) {
+    end_workers();
+    throw;
+  }
 }
 
 Admission::~Admission() {
   drain();
+  end_workers();
+}
+
+// They are joined when they are destroyed.
+void Admission::end_workers() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
   }
   changed_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
 }
 
 // Seconds until a place is likely to be free.

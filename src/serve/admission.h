@@ -52,6 +52,7 @@ class Admission {
 
  private:
   void work();
+  void end_workers();
   std::function<void()> next(std::unique_lock<std::mutex>& lock);
   int retry_after() const;
   std::shared_ptr<Entry> newest_of_busiest(const std::string& newcomer);
@@ -65,7 +66,7 @@ class Admission {
   int waiting_ = 0, running_ = 0;
   double mean_seconds_ = 1;  // of recent searches
   bool draining_ = false, stopping_ = false;
-  std::vector<std::thread> workers_;
+  std::vector<std::jthread> workers_;  // last: they use all of the above
 };
 
 }  // namespace counterbeam::serve

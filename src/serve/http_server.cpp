@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/start_thread.h"
 #include "serve/http_connection.h"
 
 namespace counterbeam::serve {
@@ -40,7 +41,7 @@ struct HttpServer::Parts {
   std::optional<asio::signal_set> signals;
   HttpLimits limits;
   HttpHandlers handlers;
-  std::vector<std::thread> threads;
+  std::vector<std::jthread> threads;
   int thread_count = 1;
   std::mutex mutex;
   std::vector<std::weak_ptr<HttpConnection>> connections;  // guarded by mutex
@@ -130,9 +131,10 @@ int HttpServer::connections() const {
 
 void HttpServer::start(HttpHandlers handlers) {
   parts_->handlers = std::move(handlers);
+  parts_->threads.reserve(static_cast<std::size_t>(parts_->thread_count));
   parts_->accept();
   for (int i = 0; i < parts_->thread_count; ++i)
-    parts_->threads.emplace_back([parts = parts_.get()] { parts->io.run(); });
+    parts_->threads.push_back(start_thread([parts = parts_.get()] { parts->io.run(); }));
 }
 
 void HttpServer::after(std::chrono::milliseconds delay, std::function<void()> work) {
@@ -158,8 +160,7 @@ void HttpServer::stop(std::chrono::milliseconds patience) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   parts_->work.reset();
   parts_->io.stop();
-  for (std::thread& thread : parts_->threads) thread.join();
-  parts_->threads.clear();
+  parts_->threads.clear();  // joins them
 }
 
 }  // namespace counterbeam::serve

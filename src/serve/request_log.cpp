@@ -12,6 +12,7 @@
 
 #include "base/json.h"
 #include "base/quote.h"
+#include "base/start_thread.h"
 
 namespace counterbeam::serve {
 namespace {
@@ -63,7 +64,7 @@ std::string text_line(const LogLine& line) {
 }  // namespace
 
 RequestLog::RequestLog(LogFormat format, int file) : format_(format), file_(file) {
-  if (format_ != LogFormat::None) thread_ = std::thread([this] { write_lines(); });
+  if (format_ != LogFormat::None) thread_ = start_thread([this] { write_lines(); });
 }
 
 RequestLog::~RequestLog() {

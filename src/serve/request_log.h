@@ -42,7 +42,7 @@ class RequestLog {
   std::deque<std::string> lines_;
   std::int64_t lost_ = 0;
   bool stopping_ = false;
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace counterbeam::serve
