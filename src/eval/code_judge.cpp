@@ -18,6 +18,7 @@
 #include "base/error.h"
 #include "base/quote.h"
 #include "eval/code_judge_scripts.h"
+#include "eval/judge_report.h"
 #include "eval/sandbox_clock.h"
 
 namespace counterbeam {
@@ -139,14 +140,10 @@ CodeVerdict judge_gone(ConfinedProcess& program, const SandboxLimits& limits) {
 
 CodeVerdict read_verdict(const std::string& text, ConfinedProcess& program,
                          const SandboxLimits& limits) {
-  const std::size_t line = text.find('\n');
-  const std::string state = text.substr(0, line);
-  const std::string detail = line == std::string::npos ? "" : text.substr(line + 1);
-  if (state == "gone") return judge_gone(program, limits);
-  if (state == "unusable") bad_input("{}", detail);
-  for (CodeState known : {CodeState::Pass, CodeState::Fail, CodeState::Error, CodeState::Memory})
-    if (state == to_string(known)) return {known, detail, 0};
-  return {CodeState::Error, "the test ended without a verdict", 0};
+  JudgeReport report = read_report(text);
+  if (report.kind == JudgeReport::Kind::Gone) return judge_gone(program, limits);
+  if (report.kind == JudgeReport::Kind::Unusable) bad_input("{}", report.verdict.detail);
+  return std::move(report.verdict);
 }
 
 CodeVerdict judge_once(const Sandbox& sandbox, const CodeProblem& problem,

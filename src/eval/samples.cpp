@@ -5,6 +5,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <map>
 
 #include "base/error.h"
@@ -21,7 +22,11 @@ std::vector<int> integers(const JsonFields& fields, const char* key, const std::
   std::vector<int> values;
   if (const Json* list = fields.array(key))
     for (const Json& value : *list) {
-      if (!value.is_number_integer()) bad_input("{}: \"{}\" must hold integers", place, key);
+      const bool fits = value.is_number_integer() &&
+                        (value.is_number_unsigned()
+                             ? value.get<std::uint64_t>() <= std::numeric_limits<int>::max()
+                             : value.get<std::int64_t>() >= std::numeric_limits<int>::min());
+      if (!fits) bad_input("{}: \"{}\" must hold integers of 32 bits", place, key);
       values.push_back(value.get<int>());
     }
   return values;

@@ -80,12 +80,15 @@ TEST(Samples, RewardsThatDoNotCoverTheAnswerAreRefused) {
   };
   EXPECT_EQ(refusal(R"("token_bytes": [1, 2], "token_rewards": [5, -5])"), "");
   EXPECT_EQ(refusal(R"("sample": 0)"), "");
-  for (const char* rest : {R"("token_bytes": [1, 2])", R"("token_rewards": [1])",
-                           R"("token_bytes": [1, 2], "token_rewards": [5])",
-                           R"("token_bytes": [1, 1], "token_rewards": [5, 5])",
-                           R"("token_bytes": [4, -1], "token_rewards": [5, 5])",
-                           R"("token_bytes": [1, 2], "token_rewards": [0.5, 5])",
-                           R"("token_bytes": 3, "token_rewards": [5])"})
+  for (const char* rest :
+       {R"("token_bytes": [1, 2])", R"("token_rewards": [1])",
+        R"("token_bytes": [1, 2], "token_rewards": [5])",
+        R"("token_bytes": [1, 1], "token_rewards": [5, 5])",
+        R"("token_bytes": [4, -1], "token_rewards": [5, 5])",
+        R"("token_bytes": [1, 2], "token_rewards": [0.5, 5])",
+        R"("token_bytes": [1, 2], "token_rewards": [5, 4294967301])",
+        R"("token_bytes": [4294967297, 2], "token_rewards": [5, 5])",
+        R"("permutation": [-4294967296])", R"("token_bytes": 3, "token_rewards": [5])"})
     EXPECT_EQ(refusal(rest).find("FILE: line 3"), 0u) << rest << ": " << refusal(rest);
 }
 
