@@ -29,7 +29,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
       start = i + 1;
     }
   }
-  if (quoted) bad_input("{}: a quote is opened and not closed", text);
+  if (quoted) bad_input("{}: a quote is opened and not closed", printable(text, 200));
   pieces.push_back(text.substr(start));
   return pieces;
 }
@@ -44,7 +44,8 @@ std::string unquoted(std::string_view value, std::string_view origin) {
     text += value[i];
   }
   if (i + 1 != value.size())
-    bad_input("{}: {}: nothing may follow the closing quote but : or ,", origin, value);
+    bad_input("{}: {}: nothing may follow the closing quote but : or ,", origin,
+              printable(value, 200));
   return text;
 }
 
@@ -129,9 +130,10 @@ GivenMethod::GivenMethod(std::string_view text) {
   for (const std::string_view item : std::span(pieces).subspan(1)) {
     const auto equals = item.find('=');
     if (equals == item.npos)
-      bad_input("\"{}\" in a method: expected NAME=VALUE, as in cbs:steer=0.7", item);
+      bad_input("\"{}\" in a method: expected NAME=VALUE, as in cbs:steer=0.7",
+                printable(item, 200));
     const std::string_view name = item.substr(0, equals);
-    const std::string origin = fmt::format("{}:{}", method_->name, name);
+    const std::string origin = fmt::format("{}:{}", method_->name, printable(name, 60));
     give(name, unquoted(item.substr(equals + 1), origin), origin);
   }
 }
@@ -145,8 +147,8 @@ void GivenMethod::give(std::string_view name, std::string value, std::string ori
   const Setting* setting = method_->find(name);
   if (!setting) {
     const std::vector<std::string_view> names = setting_names(*method_);
-    bad_input("{} has no setting \"{}\"; it has: {}{}", method_->name, name, fmt::join(names, ", "),
-              did_you_mean(name, names));
+    bad_input("{} has no setting \"{}\"; it has: {}{}", method_->name, printable(name, 60),
+              fmt::join(names, ", "), did_you_mean(name, names));
   }
   if (gives(name)) bad_input("{}: given twice; give it once", origin);
   given_.push_back({setting, std::move(value), std::move(origin)});

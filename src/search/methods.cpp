@@ -5,6 +5,7 @@
 
 #include "base/closest.h"
 #include "base/error.h"
+#include "base/quote.h"
 
 namespace counterbeam {
 namespace {
@@ -198,7 +199,7 @@ const Method& method_named(std::string_view name) {
     if (method.name == name) return method;
     names.push_back(method.name);
   }
-  bad_input("method \"{}\" is not known; known: {}{}", name, method_names(),
+  bad_input("method \"{}\" is not known; known: {}{}", printable(name, 60), method_names(),
             did_you_mean(name, names));
 }
 
