@@ -5,11 +5,13 @@ For every scenario and kind of call, a first run counts the calls. Then call k f
 --part I/N). A run is sound if it ends by itself within its time with one of:
 - exit code 1 or 2 and a message "counterbeam: ..." on standard error;
 - exit code 0 and the same results as without a fault: it was absorbed.
-In both cases no temporary file and no process may be left; and a command that can be repeated (eval --resume) must then give the same files,
+For `serve`, serve_session.py says what is sound. In both cases no temporary file and no process may be left; and a command that can be repeated (eval --resume) must then give the same files,
 byte for byte, as if nothing had happened. Everything else (a signal, a hang, another result with exit code 0) is listed, and ends the campaign
 with exit code 1.
 """
 import argparse, concurrent.futures, ctypes, dataclasses, json, os, pathlib, shutil, subprocess, sys, tempfile, time
+
+import serve_session
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
@@ -40,13 +42,18 @@ SCENARIOS = {
                       input=''.join(json.dumps({'gold': gold, 'pred': pred}) + '\n'
                                     for gold, pred in [('\\frac12', '0.5'), ('x^2-1', '(x-1)(x+1)'), ('3', '\\boxed{4}')])),
     'grade-code': Scenario(['grade', '--task', 'code', '--jsonl'], input=json.dumps(CODE) + '\n'),
+    'serve': None,  # serve_session.py
 }
+MODEL = ROOT / 'models/tiny-dense'
+
+
+def environment_with(shim=None, faults=None):
+    environment = {'PATH': os.environ['PATH'], 'LC_ALL': 'C.UTF-8'}
+    return environment | faults | {'LD_PRELOAD': str(shim)} if faults else environment
 
 
 def run(binary, arguments, scenario, folder, shim=None, faults=None, seconds=SECONDS):
-    environment = {'PATH': os.environ['PATH'], 'LC_ALL': 'C.UTF-8'}
-    if faults:
-        environment.update(faults, LD_PRELOAD=str(shim))
+    environment = environment_with(shim, faults)
     command = [str(binary), *(a.replace('{out}', str(folder)) for a in arguments)]
     try:
         done = subprocess.run(command, input=scenario.input.encode(), capture_output=True, timeout=seconds, env=environment, cwd=ROOT)
@@ -74,8 +81,10 @@ def clean(out, folder):
 def one_run(options, name, golden, kind, at, always):
     """None, or what is wrong with the run in which call `at` fails."""
     scenario = SCENARIOS[name]
-    folder = make_folder(scenario, options.place)
     faults = {'FAULT_KIND': kind, 'FAULT_AT': str(at)} | ({'FAULT_ALWAYS': '1'} if always else {})
+    if name == 'serve':
+        return serve_session.one_life(options.binary, MODEL, environment_with(options.shim, faults), ROOT, golden, always)
+    folder = make_folder(scenario, options.place)
     try:
         code, out, message = run(options.binary, scenario.arguments, scenario, folder, options.shim, faults)
         if code == 'hang':
@@ -106,6 +115,8 @@ def one_run(options, name, golden, kind, at, always):
 
 
 def golden_run(options, name):
+    if name == 'serve':
+        return serve_session.golden_life(options.binary, MODEL, environment_with(), ROOT)
     scenario = SCENARIOS[name]
     folder = make_folder(scenario, options.place)
     code, out, message = run(options.binary, scenario.arguments, scenario, folder)
@@ -117,10 +128,16 @@ def golden_run(options, name):
 
 
 def count_calls(options, name, kind):
-    scenario = SCENARIOS[name]
-    folder = make_folder(scenario, options.place)
+    folder = pathlib.Path(tempfile.mkdtemp(dir=options.place))
     count = folder / 'count'
-    run(options.binary, scenario.arguments, scenario, folder, options.shim, {'FAULT_KIND': kind, 'FAULT_COUNT': str(count)})
+    faults = {'FAULT_KIND': kind, 'FAULT_COUNT': str(count)}
+    if name == 'serve':
+        serve_session.golden_life(options.binary, MODEL, environment_with(options.shim, faults), ROOT)
+    else:
+        scenario = SCENARIOS[name]
+        for file, text in scenario.files.items():
+            (folder / file).write_text(text)
+        run(options.binary, scenario.arguments, scenario, folder, options.shim, faults)
     calls = int(count.read_text())
     shutil.rmtree(folder)
     return calls

@@ -2,7 +2,9 @@
  *   FAULT_KIND   malloc, mmap, thread, open, read, write, fsync or rename
  *   FAULT_AT     k, counted from 1 over all threads; 0 or absent: nothing fails
  *   FAULT_ALWAYS every later call fails too
+ *   FAULT_CLOCK  seconds by which the calendar clock is set back at its fifth reading
  *   FAULT_COUNT  a file that gets the number of calls when the program ends
+ * Sockets count as files: accept is an opening, recv a reading, send a writing.
  * Calls count from the start of main: what happens before is the business of the C library.
  * Standard error is left alone, so that the message of a failure can be read. */
 #define _GNU_SOURCE
@@ -15,10 +17,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
+#include <time.h>
 #include <unistd.h>
 
 enum Kind { kMalloc, kMmap, kThread, kOpen, kRead, kWrite, kFsync, kRename, kKinds };
@@ -152,6 +158,18 @@ int openat(int folder, const char* path, int flags, ...) {
   va_end(rest);
   return file;
 }
+int socket(int family, int type, int protocol) {
+  return refused(kOpen, EMFILE) ? -1 : (int)syscall(SYS_socket, family, type, protocol);
+}
+int accept(int file, struct sockaddr* address, socklen_t* size) {
+  return refused(kOpen, EMFILE) ? -1 : (int)syscall(SYS_accept4, file, address, size, 0);
+}
+int accept4(int file, struct sockaddr* address, socklen_t* size, int flags) {
+  return refused(kOpen, EMFILE) ? -1 : (int)syscall(SYS_accept4, file, address, size, flags);
+}
+int eventfd(unsigned int count, int flags) {
+  return refused(kOpen, EMFILE) ? -1 : (int)syscall(SYS_eventfd2, count, flags);
+}
 FILE* fopen(const char* path, const char* mode) {
   return refused(kOpen, EMFILE) ? NULL : REAL(fopen)(path, mode);
 }
@@ -164,8 +182,21 @@ static void mark(FILE* stream) {
   stream->_flags |= 0x20;
 }
 
+/* The pipe by which a program wakes itself (a signal, a full queue): it cannot fail by itself. */
+static int wakes(int file) {
+  struct stat status;
+  return fstat(file, &status) == 0 && S_ISFIFO(status.st_mode) &&
+         (fcntl(file, F_GETFL) & O_NONBLOCK) != 0;
+}
+
 ssize_t read(int file, void* to, size_t size) {
-  return refused(kRead, EIO) ? -1 : (ssize_t)syscall(SYS_read, file, to, size);
+  return !wakes(file) && refused(kRead, EIO) ? -1 : (ssize_t)syscall(SYS_read, file, to, size);
+}
+ssize_t recv(int file, void* to, size_t size, int flags) {
+  return refused(kRead, EIO) ? -1 : (ssize_t)syscall(SYS_recvfrom, file, to, size, flags, 0, 0);
+}
+ssize_t recvmsg(int file, struct msghdr* message, int flags) {
+  return refused(kRead, EIO) ? -1 : (ssize_t)syscall(SYS_recvmsg, file, message, flags);
 }
 size_t fread(void* to, size_t size, size_t count, FILE* stream) {
   if (!refused(kRead, EIO)) return REAL(fread)(to, size, count, stream);
@@ -179,12 +210,18 @@ ssize_t getline(char** line, size_t* room, FILE* stream) {
 }
 
 ssize_t write(int file, const void* from, size_t size) {
-  if (file != STDERR_FILENO && refused(kWrite, ENOSPC)) return -1;
+  if (file != STDERR_FILENO && !wakes(file) && refused(kWrite, ENOSPC)) return -1;
   return (ssize_t)syscall(SYS_write, file, from, size);
 }
 ssize_t writev(int file, const struct iovec* parts, int count) {
   if (file != STDERR_FILENO && refused(kWrite, ENOSPC)) return -1;
   return (ssize_t)syscall(SYS_writev, file, parts, count);
+}
+ssize_t send(int file, const void* from, size_t size, int flags) {
+  return refused(kWrite, EPIPE) ? -1 : (ssize_t)syscall(SYS_sendto, file, from, size, flags, 0, 0);
+}
+ssize_t sendmsg(int file, const struct msghdr* message, int flags) {
+  return refused(kWrite, EPIPE) ? -1 : (ssize_t)syscall(SYS_sendmsg, file, message, flags);
 }
 size_t fwrite(const void* from, size_t size, size_t count, FILE* stream) {
   if (stream == stderr || !refused(kWrite, ENOSPC)) return REAL(fwrite)(from, size, count, stream);
@@ -195,6 +232,28 @@ int fflush(FILE* stream) {
   if (stream == stderr || !refused(kWrite, ENOSPC)) return REAL(fflush)(stream);
   if (stream) mark(stream);
   return EOF;
+}
+
+/* The clock of durations is left alone, as the system leaves it. */
+static long set_back(void) {
+  static atomic_long readings;
+  static atomic_long seconds = -1;
+  if (atomic_load(&seconds) < 0) {
+    const char* text = getenv("FAULT_CLOCK");
+    atomic_store(&seconds, text ? atol(text) : 0);
+  }
+  return atomic_fetch_add(&readings, 1) >= 4 ? atomic_load(&seconds) : 0;
+}
+int clock_gettime(clockid_t clock, struct timespec* now) {
+  const int code = (int)syscall(SYS_clock_gettime, clock, now);
+  if (code == 0 && clock == CLOCK_REALTIME) now->tv_sec -= set_back();
+  return code;
+}
+time_t time(time_t* out) {
+  struct timespec now;
+  clock_gettime(CLOCK_REALTIME, &now);
+  if (out) *out = now.tv_sec;
+  return now.tv_sec;
 }
 
 int fsync(int file) {
