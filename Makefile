@@ -8,7 +8,7 @@ TSAN_TESTS ?= engine search serve eval base cache
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:Report*:Diagnose*:ContextsSearch*:Halving*:Chat.CtrlC*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-gpu test-faults fuzz-smoke bench bench-serve format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-gpu test-faults test-kills test-valgrind fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -22,8 +22,12 @@ help:
 	@echo 'make test-clients  test the server with openai-python, lm-evaluation-harness, inspect_ai (PyPI)'
 	@echo 'make test-slurm  test tools/slurm on a real Slurm cluster on this machine'
 	@echo 'make test-faults fail every allocation, thread, file operation once and for ever (PART=I/N: every N-th)'
+	@echo 'make test-kills  kill -9 evaluations KILLS=$(KILLS) times, tear records, fill the disk, and compare'
+	@echo 'make test-valgrind  run the fuzz corpora under Valgrind'
 	@echo 'make test-gpu    test the CUDA back end on a machine with a GPU'
 	@echo 'make fuzz-smoke  run every fuzz target for SECONDS=$(SECONDS)'
+	@echo 'make fuzz-night  run them for HOURS=$(HOURS) altogether, and keep what they find'
+	@echo 'make coverage    branches of the parsers that tests and fuzz corpora take'
 	@echo 'make format      run clang-format on everything (check-format: only check)'
 	@echo 'make check-headers  compile every header by itself'
 	@echo 'make clean       remove build/'
@@ -102,11 +106,41 @@ MOST ?= 2000
 test-faults: build
 	tests/faults/campaign.py build/release/counterbeam --part $(PART) --most $(MOST) --jobs $(JOBS)
 
-fuzz-smoke: setup
+KILLS ?= 200
+test-kills: build
+	tests/faults/kills.py build/release/counterbeam --kills $(KILLS)
+
+fuzzers: setup
 	@tools/setup check
 	cmake --preset fuzz
 	cmake --build build/fuzz -j $(JOBS) --target fuzzers
-	tools/fuzz_smoke build/fuzz/fuzz $(SECONDS)
+
+fuzz-smoke: fuzzers
+	tools/fuzz_smoke build/fuzz/fuzz $(SECONDS) $(JOBS)
+
+# The fuzz corpora under Valgrind, which also sees memory that is read before it is written.
+VALGRIND = valgrind --error-exitcode=1 --quiet --leak-check=full --errors-for-leak-kinds=definite
+test-valgrind: setup
+	@tools/setup valgrind
+	cmake --preset release
+	cmake --build build/release -j $(JOBS) --target replays
+	@for target in $(basename $(notdir $(wildcard fuzz/*.cpp))); do echo "== $$target"; \
+	  $(VALGRIND) build/release/fuzz/replay_$$target fuzz/corpus/$$target || exit 1; done
+
+# HOURS altogether; new inputs stay in build/fuzz-corpus for the next night.
+HOURS ?= 8
+fuzz-night: fuzzers
+	tools/fuzz_smoke build/fuzz/fuzz $$(($(HOURS) * 3600 * $(JOBS) / $(words $(wildcard fuzz/*.cpp)))) $(JOBS) $(CURDIR)/build/fuzz-corpus
+
+# The branches of parsers that the fuzz corpora and the tests of these rooms take.
+PARSER_TESTS ?= base tensor text model search eval serve
+coverage: fuzzers
+	cmake --build build/fuzz -j $(JOBS) --target $(addprefix test_,$(PARSER_TESTS))
+	rm -rf build/fuzz/profiles
+	@for room in $(PARSER_TESTS); do echo "== $$room"; \
+	  LLVM_PROFILE_FILE=$(CURDIR)/build/fuzz/profiles/$$room-%p.profraw build/fuzz/tests/test_$$room --gtest_brief=1 \
+	    --gtest_filter="$(SANITIZED)" || exit 1; done
+	tools/coverage build/fuzz
 
 bench: setup
 	cmake --preset release

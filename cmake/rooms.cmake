@@ -1,7 +1,7 @@
 # compile_together(TARGET): the sources of a target are compiled in batches of eight, each as one
 # file, which parses the headers once per batch: the whole program in half the time. The price is
 # that names in anonymous namespaces must be unique within a room. COUNTERBEAM_UNITY=OFF compiles
-# every file by itself; the presets debug and fuzz do, so that a missing include is seen.
+# every file by itself; the preset debug does, so that a missing include is seen.
 function(compile_together target)
   if(COUNTERBEAM_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
@@ -17,6 +17,9 @@ function(room name)
   if(sources)
     add_library(counterbeam_${name} STATIC ${sources})
     compile_together(counterbeam_${name})
+    if(COUNTERBEAM_COVERAGE)
+      count_branches(${name})
+    endif()
   else()
     add_library(counterbeam_${name} INTERFACE)
     set(reach INTERFACE)
@@ -26,7 +29,8 @@ function(room name)
   target_link_libraries(counterbeam_${name} ${reach} ${ROOM_NEEDS})
 endfunction()
 
-# room_test(NAME NEEDS ...): builds tests/NAME/*.cpp as the test program test_NAME.
+# room_test(NAME NEEDS ...): builds tests/NAME/*.cpp as the test program test_NAME. Under
+# sanitizers the tests themselves are not optimized: compiling them takes longer than running them.
 function(room_test name)
   cmake_parse_arguments(TEST "" "" "NEEDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -35,6 +39,7 @@ function(room_test name)
   endif()
   add_executable(test_${name} ${sources})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
   target_compile_definitions(test_${name} PRIVATE
     COUNTERBEAM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     COUNTERBEAM_BINARY="$<TARGET_FILE:counterbeam>")

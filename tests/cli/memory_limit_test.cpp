@@ -20,7 +20,7 @@ CommandResult run_within(int kibibytes, const std::string& arguments) {
 }
 
 // A sanitizer reserves terabytes of addresses and starts under no limit.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef COUNTERBEAM_SANITIZED
 #define CB_NEEDS_PLAIN_MEMORY() GTEST_SKIP() << "a sanitizer needs more addresses than the limit"
 #else
 #define CB_NEEDS_PLAIN_MEMORY() static_cast<void>(0)
