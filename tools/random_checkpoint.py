@@ -1,39 +1,49 @@
 #!/usr/bin/env python3
-"""Writes a checkpoint of Qwen2.5-7B's shape with random bf16 weights, for timing the loading of a model.
+"""Writes a checkpoint of Qwen2.5's shape with random bf16 weights, for timing.
 
-    tools/random_checkpoint.py FOLDER [LAYERS]
+    tools/random_checkpoint.py FOLDER [--shape qwen2.5-7b] [--layers N] [--tokenizer tokenizer.json]
     counterbeam --model FOLDER bench
 
-15.2 GB in four shards, like the published one (28 layers). The data is one repeated random block.
-Needs only Python.
+qwen2.5-7b has 15.2 GB in four shards, like the published one (28 layers), qwen2.5-0.5b 1 GB in one. The
+data is one repeated random block. With a tokenizer the folder can be served. Needs only Python.
 """
+import argparse
 import json
 import multiprocessing
 import os
+import shutil
 import struct
 import sys
 
-HIDDEN, INNER, LAYERS, HEADS, KV_HEADS, VOCAB = 3584, 18944, 28, 28, 4, 152064
+SHAPES = {"qwen2.5-7b": {"hidden_size": 3584, "intermediate_size": 18944, "num_hidden_layers": 28,
+                         "num_attention_heads": 28, "num_key_value_heads": 4, "vocab_size": 152064,
+                         "tie_word_embeddings": False},
+          "qwen2.5-0.5b": {"hidden_size": 896, "intermediate_size": 4864, "num_hidden_layers": 24,
+                           "num_attention_heads": 14, "num_key_value_heads": 2, "vocab_size": 151936,
+                           "tie_word_embeddings": True}}
 SHARD_BYTES = 3900 << 20
 BLOCK_BYTES = 64 << 20
 
 
-def tensors(layers):
-    head = HIDDEN // HEADS
-    yield "model.embed_tokens.weight", [VOCAB, HIDDEN]
-    for i in range(layers):
+def tensors(shape):
+    hidden, inner, heads = (shape[name] for name in ("hidden_size", "intermediate_size", "num_attention_heads"))
+    head = hidden // heads
+    narrow = shape["num_key_value_heads"] * head
+    yield "model.embed_tokens.weight", [shape["vocab_size"], hidden]
+    for i in range(shape["num_hidden_layers"]):
         layer = f"model.layers.{i}."
-        yield layer + "input_layernorm.weight", [HIDDEN]
-        yield layer + "mlp.down_proj.weight", [HIDDEN, INNER]
-        yield layer + "mlp.gate_proj.weight", [INNER, HIDDEN]
-        yield layer + "mlp.up_proj.weight", [INNER, HIDDEN]
-        yield layer + "post_attention_layernorm.weight", [HIDDEN]
-        for name, width in (("q", HEADS * head), ("k", KV_HEADS * head), ("v", KV_HEADS * head)):
+        yield layer + "input_layernorm.weight", [hidden]
+        yield layer + "mlp.down_proj.weight", [hidden, inner]
+        yield layer + "mlp.gate_proj.weight", [inner, hidden]
+        yield layer + "mlp.up_proj.weight", [inner, hidden]
+        yield layer + "post_attention_layernorm.weight", [hidden]
+        for name, width in (("q", hidden), ("k", narrow), ("v", narrow)):
             yield layer + f"self_attn.{name}_proj.bias", [width]
-            yield layer + f"self_attn.{name}_proj.weight", [width, HIDDEN]
-        yield layer + "self_attn.o_proj.weight", [HIDDEN, HEADS * head]
-    yield "model.norm.weight", [HIDDEN]
-    yield "lm_head.weight", [VOCAB, HIDDEN]
+            yield layer + f"self_attn.{name}_proj.weight", [width, hidden]
+        yield layer + "self_attn.o_proj.weight", [hidden, hidden]
+    yield "model.norm.weight", [hidden]
+    if not shape["tie_word_embeddings"]:
+        yield "lm_head.weight", [shape["vocab_size"], hidden]
 
 
 def size(shape):
@@ -71,13 +81,18 @@ def write_shard(path, shard):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
-        sys.exit(__doc__)
-    folder = sys.argv[1]
-    layers = int(sys.argv[2]) if len(sys.argv) > 2 else LAYERS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder")
+    parser.add_argument("--shape", choices=SHAPES, default="qwen2.5-7b")
+    parser.add_argument("--layers", type=int)
+    parser.add_argument("--tokenizer", help="a tokenizer.json to put beside the weights")
+    options = parser.parse_args()
+    folder, model = options.folder, dict(SHAPES[options.shape])
+    if options.layers:
+        model["num_hidden_layers"] = options.layers
     os.makedirs(folder, exist_ok=True)
     shards, filled = [[]], 0
-    for name, shape in tensors(layers):
+    for name, shape in tensors(model):
         if filled + size(shape) > SHARD_BYTES:
             shards.append([])
             filled = 0
@@ -100,13 +115,13 @@ def main():
         json.dump({"metadata": {"total_size": total}, "weight_map": places}, file)
     config = {
         "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "torch_dtype": "bfloat16",
-        "hidden_size": HIDDEN, "intermediate_size": INNER, "num_hidden_layers": layers,
-        "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "vocab_size": VOCAB,
         "max_position_embeddings": 32768, "rope_theta": 1000000.0, "rms_norm_eps": 1e-06,
-        "hidden_act": "silu", "tie_word_embeddings": False, "eos_token_id": 151643,
+        "hidden_act": "silu", "eos_token_id": 151643, **model,
     }
     with open(os.path.join(folder, "config.json"), "w") as file:
         json.dump(config, file, indent=1)
+    if options.tokenizer:
+        shutil.copy(options.tokenizer, os.path.join(folder, "tokenizer.json"))
     print(f"{folder}: {total / 1e9:.2f} GB in {len(shards)} shards")
 
 

@@ -32,7 +32,7 @@ def run(program, model, clients, requests):
         cases = kinds(model)
         alone = [stable(request(server.port, "POST", path, body)[2]) for _, path, body in cases]
         before = server.memory()
-        lock, left = threading.Lock(), [requests]
+        lock, left, halves = threading.Lock(), [requests], []
         wrong, refused, latencies, waiting = [], [0], [], [0]
 
         def work(number):
@@ -42,6 +42,8 @@ def run(program, model, clients, requests):
                     if left[0] == 0:
                         return
                     left[0] -= 1
+                    if left[0] == requests // 2:
+                        halves.append(server.memory())
                 index = choose.randrange(len(cases))
                 _, path, body = cases[index]
                 start = time.time()
@@ -64,9 +66,9 @@ def run(program, model, clients, requests):
         latencies.sort()
         print("load: %d clients, %d requests in %.1f s (%.0f a second), %d wrong, %d refused with 429"
               % (clients, requests, seconds, requests / seconds, len(wrong), refused[0]))
-        print("      latency p50 %.3f s, p99 %.3f s; longest queue %d; memory %.0f MiB before, %.0f after"
+        print("      latency p50 %.3f s, p99 %.3f s; longest queue %d; memory %.0f MiB before, %.0f halfway, %.0f after"
               % (latencies[len(latencies) // 2], latencies[len(latencies) * 99 // 100], waiting[0],
-                 before / 2**20, server.memory() / 2**20))
+                 before / 2**20, halves[0] / 2**20, server.memory() / 2**20))
         for one in wrong[:3]:
             print("      wrong:", one)
         return not wrong

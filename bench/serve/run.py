@@ -19,13 +19,15 @@ def main():
     parser.add_argument("--sigterms", type=int, default=100)
     parser.add_argument("--repeats", type=int, default=20)
     parser.add_argument("--only", choices=["bad", "load", "disconnects", "sigterm", "overhead"])
+    parser.add_argument("--model", default="", help="folder of a model for the overhead, such as one of "
+                        "tools/random_checkpoint.py; the shipped one otherwise")
     options = parser.parse_args()
     model = "tiny-dense"
     parts = {"bad": lambda: bad_requests.run(options.program, model),
              "load": lambda: load.run(options.program, model, options.clients, options.requests),
              "disconnects": lambda: disconnects.run(options.program, model, options.disconnects),
              "sigterm": lambda: sigterm.run(options.program, model, options.sigterms),
-             "overhead": lambda: overhead.run(options.program, model, options.repeats)}
+             "overhead": lambda: overhead.run(options.program, options.model, options.repeats)}
     good = [part() for name, part in parts.items() if options.only in (None, name)]
     sys.exit(0 if all(good) else 1)
 

@@ -16,7 +16,7 @@ struct ServeOptions {
   std::string host = "127.0.0.1", name, key, key_file, log_format = "text", stop_at = "turn";
   int port = 8080, searches = 16, queue = 256, drain = 300, stall = 30, max_body = 8;
   int connections = 4096;
-  bool system_as_user = false;
+  bool system_as_user = false, ignore_tools = false;
   std::vector<std::string> aliases, origins, host_names;
   ContextsOption contexts;
 };
@@ -37,6 +37,7 @@ serve::ServerOptions server_options(const ServeOptions& given, const Globals& gl
   options.queue = given.queue;
   options.drain = std::chrono::seconds(given.drain);
   options.system_as_user = given.system_as_user;
+  options.ignore_tools = given.ignore_tools;
   options.origins = given.origins;
   options.host_names = given.host_names;
   options.book = given.contexts.book();
@@ -139,6 +140,10 @@ Command serve_command(const Globals& globals) {
              .value = flag(options->system_as_user),
              .help = "Where the chat template refuses or drops a system message: put it before the "
                      "first message of the user"},
+            {.name = "--ignore-tools",
+             .value = flag(options->ignore_tools),
+             .help = "Answer requests that offer tools without using them, instead of refusing "
+                     "them; the page of open-webui always offers some"},
             options->contexts.files_option()},
        .examples = {"counterbeam serve --model Qwen/Qwen2.5-7B-Instruct --port 8080",
                     "counterbeam serve --api-key-file keys.txt --alias strong=cbs:steer=0.7"},

@@ -8,7 +8,7 @@ namespace counterbeam::serve {
 namespace {
 
 RequestContext context_of(const Services& services) {
-  return {services.model, services.names, {}, services.system_as_user};
+  return {services.model, services.names, {}, services.system_as_user, services.ignore_tools};
 }
 
 bool has_thoughts(const LoadedModel& model) {

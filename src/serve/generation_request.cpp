@@ -119,9 +119,8 @@ void read_stops(const Fields& fields, const RequestContext& context, GenerationR
   }
 }
 
-}  // namespace
-
-void refuse_unsupported(const Fields& fields) {
+// ApiError 400 that names the first field of the request that is not supported.
+void refuse_unsupported(const Fields& fields, bool ignore_tools) {
   const auto refuse = [&](std::string_view name, std::string_view what) {
     invalid(fields.full(name), "{}: {} not supported by this server; leave it out",
             fields.full(name), what);
@@ -129,8 +128,11 @@ void refuse_unsupported(const Fields& fields) {
   const auto empty = [](const Json& value) {
     return value.empty() || value == Json("") || value == Json(false);
   };
-  for (const char* name : {"tools", "functions", "logit_bias", "suffix", "audio"})
-    if (const Json* value = fields.find(name); value && !empty(*value)) refuse(name, "is");
+  for (const std::string_view name : {"tools", "functions", "logit_bias", "suffix", "audio"}) {
+    const Json* value = fields.find(name);
+    const bool ignored = ignore_tools && (name == "tools" || name == "functions");
+    if (value && !ignored && !empty(*value)) refuse(name, "is");
+  }
   for (const char* name : {"frequency_penalty", "presence_penalty"})
     if (fields.number(name, -2, 2).value_or(0) != 0) refuse(name, "a penalty other than 0 is");
   if (fields.number("repetition_penalty", 0, 100).value_or(1) != 1)
@@ -144,9 +146,11 @@ void refuse_unsupported(const Fields& fields) {
     refuse("modalities", "a modality other than text is");
 }
 
+}  // namespace
+
 GenerationRequest read_generation(const Fields& fields, const RequestContext& context,
                                   int default_tokens) {
-  refuse_unsupported(fields);
+  refuse_unsupported(fields, context.ignore_tools);
   GenerationRequest request;
   request.model = fields.text("model").value_or(context.names.name());
   NamedMethod named = context.names.at(request.model);

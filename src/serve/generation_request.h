@@ -26,6 +26,7 @@ struct RequestContext {
   const ModelNames& names;
   RequestLimits limits{};
   bool system_as_user = false;
+  bool ignore_tools = false;  // answered as if they were not there, instead of refused
 };
 
 struct GenerationRequest {
@@ -55,8 +56,5 @@ struct GenerationRequest {
 // method's. ApiError names the field.
 GenerationRequest read_generation(const Fields& fields, const RequestContext& context,
                                   int default_tokens);
-
-// ApiError 400 that names the first field of the request that is not supported.
-void refuse_unsupported(const Fields& fields);
 
 }  // namespace counterbeam::serve

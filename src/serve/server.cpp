@@ -117,6 +117,7 @@ void Server::serve(const LoadedModel& model, const std::function<void()>& ready)
                     },
                     fmt::format("counterbeam-{}-{}-{}", options.version, info.device, info.dtype),
                     options.system_as_user,
+                    options.ignore_tools,
                     options.keep_alive};
   parts_->router.ready(services, [&, this] {
     const bool is_ready = parts_->router.state() == ServerState::Ready;

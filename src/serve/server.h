@@ -30,7 +30,7 @@ struct ServerOptions {
   LogFormat log = LogFormat::Text;
   HttpLimits limits{};
   int threads = 4;  // that serve connections
-  bool system_as_user = false;
+  bool system_as_user = false, ignore_tools = false;
   std::chrono::seconds drain{300};  // what runs longer is cancelled
   std::chrono::milliseconds keep_alive{10'000};
   std::string version{};

@@ -26,7 +26,7 @@ struct Services {
   // Runs a function later, on a thread that may not be blocked.
   std::function<void(std::chrono::milliseconds, std::function<void()>)> after;
   std::string fingerprint;  // of answers: program and back end
-  bool system_as_user = false;
+  bool system_as_user = false, ignore_tools = false;
   std::chrono::milliseconds keep_alive{10'000};  // the longest silence of a stream
 };
 

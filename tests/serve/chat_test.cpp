@@ -290,6 +290,21 @@ TEST(Chat, UnsupportedFieldsAreNamed) {
   EXPECT_EQ(post(shared_port(), kChat, harmless).status, 200);
 }
 
+TEST(Chat, ToolsAreLeftOutWhereTheServerIsToldTo) {
+  ServerOptions options;
+  options.ignore_tools = true;
+  const TestServer server(std::move(options));
+  Json body = chat_body();
+  const std::string without = content(post(server.port(), kChat, body).json());
+  body["tools"] = Json::array({{{"type", "function"}, {"function", {{"name", "f"}}}}});
+  body["functions"] = Json::array({{{"name", "f"}}});
+  const Answer answer = post(server.port(), kChat, body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(content(answer.json()), without);
+  body["audio"] = {{"voice", "a"}};
+  EXPECT_EQ(post(server.port(), kChat, body).json()["error"]["param"], "audio");
+}
+
 TEST(Chat, ARequestThatCannotFitSaysTheNumbers) {
   std::string text;
   for (int i = 0; i < 20000; ++i) text += "12 + 3 * 7, ";
