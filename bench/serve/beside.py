@@ -118,14 +118,15 @@ def main():
     parser.add_argument("program")
     parser.add_argument("model")
     parser.add_argument("--prompts", type=int, default=200)
-    parser.add_argument("--clients", default="1,8")
+    parser.add_argument("--clients", default="1,8", help="clients that ask for log-likelihoods at once")
+    parser.add_argument("--rounds", type=int, default=2, help="of the streams")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--port", type=int, default=18080)
     options = parser.parse_args()
     choose = random.Random(1)
     server = Ours(options) if options.which == "ours" else Llama(options)
     try:
-        for _ in range(2):
+        for _ in range(options.rounds):
             streams(server, choose)
         for clients in map(int, options.clients.split(",")):
             prefix = [choose.randrange(1000, 100000) for _ in range(PREFIX)]
