@@ -8,7 +8,7 @@ TSAN_TESTS ?= engine search serve eval base cache
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:Report*:Diagnose*:ContextsSearch*:Halving*:Chat.CtrlC*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-gpu test-faults test-kills test-valgrind fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-vllm test-gpu test-faults test-kills test-valgrind fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -21,6 +21,7 @@ help:
 	@echo 'make test-web    test the HTML pages in Chromium'
 	@echo 'make test-clients  test the server with openai-python, lm-evaluation-harness, inspect_ai (PyPI)'
 	@echo 'make test-slurm  test tools/slurm on a real Slurm cluster on this machine'
+	@echo 'make test-vllm   test the remote engine with real vLLM on the CPU (PyPI, 6 GB); not part of make test'
 	@echo 'make test-faults fail every allocation, thread, file operation once and for ever (PART=I/N: every N-th)'
 	@echo 'make test-kills  kill -9 evaluations KILLS=$(KILLS) times, tear records, fill the disk, and compare'
 	@echo 'make test-valgrind  run the fuzz corpora under Valgrind'
@@ -94,6 +95,14 @@ test-clients: build $(CLIENTS) $(OPEN_WEBUI)
 test-slurm: build
 	@tools/setup slurm
 	cd tests/slurm && /usr/bin/python3 -B -m unittest discover -v -p '*_test.py'
+
+# Real vLLM on the CPU, in a virtual environment; VLLM=FOLDER takes one that exists. Needs some 16 GB of memory.
+VLLM ?= build/vllm
+VLLM_TESTS ?= $(notdir $(basename $(wildcard tests/vllm/*_test.py)))
+test-vllm: build
+	@tools/setup clients
+	$(if $(filter build/vllm,$(VLLM)),tests/vllm/install $(VLLM))
+	cd tests/vllm && VLLM=$(abspath $(VLLM)) python3 -B -W ignore::ResourceWarning -m unittest -v $(VLLM_TESTS)
 
 test-gpu: setup
 	cmake --preset cuda
