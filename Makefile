@@ -102,7 +102,7 @@ VLLM_TESTS ?= $(notdir $(basename $(wildcard tests/vllm/*_test.py)))
 test-vllm: build
 	@tools/setup clients
 	$(if $(filter build/vllm,$(VLLM)),tests/vllm/install $(VLLM))
-	cd tests/vllm && VLLM=$(abspath $(VLLM)) python3 -B -W ignore::ResourceWarning -m unittest -v $(VLLM_TESTS)
+	cd tests/vllm && VLLM=$(abspath $(VLLM)) $(abspath $(VLLM))/bin/python -B -W ignore::ResourceWarning -m unittest -v $(VLLM_TESTS)
 
 test-gpu: setup
 	cmake --preset cuda

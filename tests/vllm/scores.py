@@ -1,6 +1,10 @@
 """Answers to a few problems, their log-probabilities by the local engine in float32, and what differs over a server."""
 import json
 import math
+import tempfile
+from pathlib import Path
+
+import numpy
 
 from served import problems, run
 
@@ -54,3 +58,26 @@ class Candidates:
         """The best answer to every problem."""
         scores = [row['score'] for row in rows]
         return [max(range(ANSWERS), key=lambda i: scores[at + i]) for at in range(0, len(scores), ANSWERS)]
+
+
+def local_sum(prompt, answer):
+    """The log-probability of an answer after a prompt, both as ids, by the local engine."""
+    with tempfile.TemporaryDirectory() as place:
+        ids, out = Path(place) / 'ids.json', Path(place) / 'logits.npy'
+        ids.write_text(json.dumps(prompt + answer))
+        run('logits', '--ids', ids, '--out', out, '-q')
+        logits = numpy.load(out).astype(numpy.float64)
+    rows = logits[len(prompt) - 1:-1]
+    rows = rows - rows.max(-1, keepdims=True)
+    rows -= numpy.log(numpy.exp(rows).sum(-1, keepdims=True))
+    return float(rows[numpy.arange(len(answer)), answer].sum())
+
+
+def worst_of_trace(trace):
+    """The largest difference, per token, between the three sums of a search's chosen candidate and those of the local engine."""
+    known = {candidate['id']: candidate for block in trace['blocks'] for candidate in block['candidates']}
+    chosen = known[trace['selected']]
+    answer, at = [], chosen
+    while at:
+        answer, at = at['tokens'] + answer, known.get(at['parent'])
+    return max(abs(chosen[name] - local_sum(prompt, answer)) for name, prompt in trace['prompts'].items()) / len(answer)
