@@ -35,8 +35,9 @@ bool reads_known_text(RemoteEngine& engine, const std::vector<TokenId>& tokens) 
   Opened opened = engine.open(prompt);
   const ScoreRequest request{.sequence = &opened.sequences[0],
                              .tokens = std::span(tokens).subspan(1)};
+  const std::vector<std::vector<float>> scores = engine.score({&request, 1});
   double sum = 0;
-  for (const float one : engine.score({&request, 1})[0]) sum += one;
+  for (const float one : scores[0]) sum += one;
   return sum / static_cast<double>(tokens.size() - 1) > -std::log(engine.info().vocab_size);
 }
 
