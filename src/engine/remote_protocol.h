@@ -88,7 +88,7 @@ struct ScoreCall {
   int top = 0;
   std::string salt{};
   int rank = -1;
-  bool use_cache = true;  // false: rows must be computed (ScoreWay::Cached alone heeds it)
+  bool use_cache = true;  // false: rows must be computed (for ScoreWay::Cached and Rows)
 };
 
 struct ScoreReply {

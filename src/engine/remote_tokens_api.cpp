@@ -43,6 +43,16 @@ RemoteRequest tokens_draw_request(const RemoteKind& kind, const DrawCall& call) 
           rank_headers(call.rank)};
 }
 
+namespace {
+
+// vLLM writes "token_id": 5, others "token": "token_id:5".
+std::optional<TokenId> token_of(const Json& entry) {
+  const Json* id = rj::find(entry, "token_id");
+  return id ? std::optional(rj::id_of(*id)) : rj::labelled_id(rj::find(entry, "token"));
+}
+
+}  // namespace
+
 DrawReply tokens_read_draw(const DrawCall& call, const Json& json) {
   DrawReply reply;
   const Json& choice = rj::first(json, "choices");
@@ -54,8 +64,7 @@ DrawReply tokens_read_draw(const DrawCall& call, const Json& json) {
   for (std::size_t i = 0; i < content.size(); ++i) {
     const Json& one = content[i];
     const Json* logprob = rj::find(one, "logprob");
-    const Json* id = rj::find(one, "token_id");
-    const auto token = id ? std::optional(rj::id_of(*id)) : rj::labelled_id(rj::find(one, "token"));
+    const auto token = token_of(one);
     if (!logprob) rj::bad_reply("a drawn token has no logprob in the reply");
     if (token && *token != reply.tokens[i])
       rj::bad_reply("the log-probabilities of the reply belong to other tokens");
@@ -66,7 +75,7 @@ DrawReply tokens_read_draw(const DrawCall& call, const Json& json) {
     TopTokens top;
     if (const Json* list = rj::find(one, "top_logprobs"); list && list->is_array())
       for (const Json& other : *list) {
-        const auto label = rj::labelled_id(rj::find(other, "token"));
+        const auto label = token_of(other);
         const Json* value = rj::find(other, "logprob");
         if (label && value) top.push_back({*label, rj::needed_logprob(*value)});
       }
@@ -90,7 +99,7 @@ RemoteRequest tokens_score_request(const RemoteKind& kind, const ScoreCall& call
       ids.push_back(Json::array({call.tokens[i]}));
     sampling["prompt_logprob_token_ids"] = std::move(ids);
     sampling["prompt_logprob_start"] = call.from - 1;
-    sampling["skip_reading_prefix_cache"] = false;
+    sampling["skip_reading_prefix_cache"] = !call.use_cache;
   } else {
     sampling["prompt_logprobs"] = call.top;
     if (kind.score == ScoreWay::Cached && call.use_cache)
@@ -107,32 +116,21 @@ RemoteRequest tokens_score_request(const RemoteKind& kind, const ScoreCall& call
           rank_headers(call.rank)};
 }
 
-namespace {
-
-// The values of prompt_logprob_token_ids: a string in base64, prompt_token_id_logprobs in vLLM
-// 0.32.
-const Json* row_values(const Json& json) {
-  const auto among = [](const Json& object) -> const Json* {
-    if (!object.is_object()) return nullptr;
-    for (const auto& [name, value] : object.items())
-      if (name.starts_with("prompt_") && name.find("logprob") != name.npos && value.is_string())
-        return &value;
-    return nullptr;
-  };
-  if (const Json* found = among(json)) return found;
-  return among(rj::first(json, "choices"));
-}
-
-}  // namespace
-
 ScoreReply tokens_read_score(const RemoteKind& kind, const ScoreCall& call, const Json& json) {
   ScoreReply reply;
   const rj::CountedUsage usage = rj::usage_of(json);
   reply.prompt_tokens = usage.prompt_tokens;
   reply.cached_tokens = usage.cached_tokens;
   if (kind.score == ScoreWay::Rows && call.top == 0) {
-    const Json* values = row_values(json);
-    if (!values) rj::bad_reply("prompt_logprob_token_ids brought no values");
+    // The values as .npy in base64; null where the cache reached beyond the first row asked for.
+    constexpr const char* kValues = "prompt_token_id_logprobs";
+    if (!json.contains(kValues)) rj::bad_reply("prompt_logprob_token_ids brought no values");
+    const Json* values = rj::find(json, kValues);
+    if (!values) {
+      reply.logprobs.resize(call.tokens.size() - call.from);
+      return reply;
+    }
+    if (!values->is_string()) rj::bad_reply("{} is no text in the reply", kValues);
     for (const double value :
          npy_values(values->get_ref<const std::string&>(), call.tokens.size() - call.from))
       reply.logprobs.push_back(rj::logprob_of(value));

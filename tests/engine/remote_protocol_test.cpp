@@ -110,6 +110,19 @@ TEST(RemoteProtocol, RowsByTokenIds) {
   EXPECT_EQ(how["prompt_logprob_start"], 1);
   EXPECT_THAT(refusal([&] { read_score(kind, call, R"({"choices": [{}]})"); }),
               HasSubstr("brought no values"));
+  EXPECT_THAT(refusal([&] {
+                read_score(kind, call, R"({"choices": [{}], "prompt_token_id_logprobs": 7})");
+              }),
+              HasSubstr("is no text"));
+  // Null: the prefix cache held rows that were asked for, so they are asked for without it.
+  EXPECT_THAT(
+      read_score(kind, call, R"({"choices": [{}], "prompt_token_id_logprobs": null})").logprobs,
+      ElementsAre(std::nullopt, std::nullopt));
+  ScoreCall again = call;
+  again.use_cache = false;
+  EXPECT_EQ(how["skip_reading_prefix_cache"], false);
+  EXPECT_EQ(body_of(score_request(kind, again))["sampling_params"]["skip_reading_prefix_cache"],
+            true);
   for (const auto& [values, message] :
        {std::pair{"!!", "not in base64"}, {"AAAA", "no .npy file"}, {"", "no .npy file"}})
     EXPECT_THAT(refusal([&] { npy_values(values, 2); }), HasSubstr(message));

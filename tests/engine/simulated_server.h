@@ -293,9 +293,8 @@ class SimulatedServer {
     for (std::size_t i = 0; i < drawn.tokens.size(); ++i) {
       Json others = Json::array();
       for (const TokenLogprob& one : top_tokens(drawn.rows[i], top, 0))
-        others.push_back(
-            {{"token", "token_id:" + std::to_string(one.token)}, {"logprob", one.logprob}});
-      content.push_back({{"token", "token_id:" + std::to_string(drawn.tokens[i])},
+        others.push_back({{"token_id", one.token}, {"logprob", one.logprob}});
+      content.push_back({{"token_id", drawn.tokens[i]},
                          {"logprob", drawn.logprobs[i]},
                          {"top_logprobs", others}});
     }
@@ -317,7 +316,7 @@ class SimulatedServer {
       for (std::size_t k = 0; k < how["prompt_logprob_token_ids"].size(); ++k)
         values.push_back(toy_.logprob(std::span(prompt).first(start + k + 1),
                                       how["prompt_logprob_token_ids"][k][0].get<TokenId>()));
-      reply["prompt_token_id_logprobs"] = npy(values);
+      reply["prompt_token_id_logprobs"] = cached > start ? Json() : Json(npy(values));
     }
     return {200, to_line(reply)};
   }
