@@ -148,7 +148,7 @@ def report(name, wrong, total):
 
 def compare_pieces(binary, texts, rng):
     with tempfile.TemporaryDirectory() as folder:
-        pieces = trained_pieces(folder, 700)
+        pieces = trained_pieces(folder, 640)
         path = Path(folder) / "m.gguf"
         writer = writer_of(path)
         count = pieces.GetPieceSize()
