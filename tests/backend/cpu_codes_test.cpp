@@ -1,6 +1,6 @@
 // Products and embeddings of the CPU back end with quantised weights. The numbers of the codes,
-// decoded by StoredMatrix and packed as plain weights, must give the same bits; but AMX does not
-// round weights to bf16 if their groups are large, so its products are compared with float32.
+// decoded by StoredMatrix and packed as plain weights, must give the same bits; but AMX and AVX-512
+// BF16 do not round weights if their groups are large: their products are compared with float32.
 #include "backend/code_form.h"
 #include "backend/cpu/packing.h"
 #include "cpu_support.h"
@@ -43,7 +43,7 @@ class CpuCodes : public CpuPaths {
   // Whether scales are applied to sums, not to weights.
   bool is_late(const PackedMatrix& w) const {
     const auto& matrix = static_cast<const CpuMatrix&>(w);
-    return bf16() && GetParam().isa == Isa::Amx && matrix.form && matrix.codes.late;
+    return bf16() && GetParam().isa >= Isa::Avx512Bf16 && matrix.form && matrix.codes.late;
   }
   void expect_near_reference(Ops& ops, const PackedMatrix& w, std::span<const StoredMatrix> dense,
                              const std::string& what) {

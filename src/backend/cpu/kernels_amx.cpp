@@ -15,9 +15,9 @@
 #include <utility>
 
 #include "backend/cpu/amx_attention.h"
-#include "backend/cpu/amx_codes.h"
 #include "backend/cpu/amx_delta.h"
 #include "backend/cpu/amx_tiles.h"
+#include "backend/cpu/exact_codes.h"
 #include "backend/cpu/kernel_table.h"
 #include "backend/cpu/simd_avx512.h"
 
@@ -412,6 +412,8 @@ void multiply_pairs(const Product& p, Walk walk, const char* end) {
     multiply_part(p, now, now.weights(), first ? near : ahead, ahead);
   }
 }
+
+static_assert(ExactCodes::kStep == kTileDepth && ExactCodes::kStepBytes == kPanelStepBytes);
 
 // Exact codes, decoded two steps ahead.
 struct ExactAhead {

@@ -4,10 +4,15 @@
 // it. An output is one chain of multiply-adds over the depth in ascending order, in a lane of its
 // own: one row gives the same bits as a thousand. Codes are decoded a part of a panel at a time,
 // which all blocks then pass over; the sums wait in memory meanwhile, so the chain is the same.
+// With a dot product of bf16 pairs and large groups, codes are decoded without their scales, and
+// the sums of every group are scaled.
 #pragma once
 
 #include "backend/cpu/decode_kernels.h"
 #include "backend/cpu/kernels.h"
+#ifdef __AVX512BF16__
+#include "backend/cpu/exact_codes.h"
+#endif
 
 namespace counterbeam {
 
@@ -135,13 +140,14 @@ struct ProductLoops {
   using Input = typename W::Input;
   using Weight = typename W::Weight;
   using Blocks = RowBlocks<S>;
+  static constexpr bool kScalesLate = S::kDotsPairs && W::kInputs == 2;
 
   static std::size_t packed_bytes(int rows, int depth) {
     return static_cast<std::size_t>(rows) * input_words(depth) * sizeof(Input);
   }
 
   static std::size_t scratch_floats(int rows, int) {
-    return kDecodedWords + static_cast<std::size_t>(rows) * kPanel;
+    return kDecodedWords + static_cast<std::size_t>(rows) * kPanel * (kScalesLate ? 2 : 1);
   }
 
   static void pack(void* to, Rows x, int rows, int width, int depth, int from, int until) {
@@ -179,6 +185,9 @@ struct ProductLoops {
   static void multiply_codes(const Product& p, int first_panel, int last_panel) {
     constexpr int kPart = kDecodedWords / kPanel * W::kInputs;
     auto* decoded = reinterpret_cast<Weight*>(p.scratch);
+    if constexpr (kScalesLate) {
+      if (p.codes->late) return multiply_late<kPart>(p, first_panel, last_panel, decoded);
+    }
     float* kept = p.scratch + kDecodedWords;  // sums [rows][kPanel]
     for (int panel = first_panel; panel < last_panel; ++panel) {
       const char* codes = static_cast<const char*>(p.weights) + panel * p.codes->panel_bytes();
@@ -192,6 +201,73 @@ struct ProductLoops {
           });
         }
       }
+    }
+  }
+
+  // One group after the other: its sums, then the total of all groups so far.
+  template <int kPart>
+  static void multiply_late(const Product& p, int first_panel, int last_panel, Weight* decoded) {
+#ifdef __AVX512BF16__
+    constexpr int kStep = ExactCodes::kStep;
+    for (int panel = first_panel; panel < last_panel; ++panel) {
+      const char* at = static_cast<const char*>(p.weights) + panel * p.codes->panel_bytes();
+      ExactCodes codes(*p.codes, at);
+      for (int from = 0, until; from < p.depth; from = until) {
+        const int group = codes.group_of(from), end = codes.group_end(group);
+        until = from + kPart < end ? from + kPart : end;
+        for (int k = from; k < until; k += kStep)
+          codes.decode(k, reinterpret_cast<char*>(decoded + (k - from) / 2 * kPanel));
+        const typename S::F scales[2] = {codes.scales(group, 0), codes.scales(group, S::kWidth)};
+        const GroupPart part{panel,        from,      until, from == group * p.codes->group,
+                             until == end, group == 0};
+        for (int block = 0; block < Blocks::count(p.rows); ++block) {
+          const int first = Blocks::first(block, p.rows), last = Blocks::first(block + 1, p.rows);
+          with_rows<S>(last - first,
+                       [&]<int R>() { multiply_exact<R>(p, part, first, decoded, scales); });
+        }
+      }
+    }
+#endif
+  }
+
+  // Inputs [from, until) of a group.
+  struct GroupPart {
+    int panel, from, until;
+    bool begins, ends;  // the group
+    bool first;         // it is the first group
+  };
+
+  template <int R>
+  static void multiply_exact(const Product& p, const GroupPart& part, int first_row,
+                             const Weight* w, const typename S::F* scales) {
+    const Input* a = static_cast<const Input*>(p.inputs) + first_row * input_words(p.depth) +
+                     R * input_words(part.from);
+    float* kept = p.scratch + kDecodedWords + first_row * kPanel;  // sums of the group
+    float* total = kept + p.rows * kPanel;
+    BlockSums<S, R> sums;
+    sums.clear();
+    if (!part.begins) sums.load(kept);
+    for (int step = 0; step < (part.until - part.from) / W::kInputs; step += 4) {
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) {
+        W::step(sums, a, w);
+        a += R * W::kInputWords;
+        w += kPanel;
+      }
+    }
+    if (!part.ends) return sums.store(kept);
+#pragma GCC unroll 16
+    for (int r = 0; r < R; ++r) {
+#pragma GCC unroll 2
+      for (int half = 0; half < 2; ++half) {
+        const auto before = part.first ? S::zero() : S::load(total + r * kPanel + half * S::kWidth);
+        sums.sum[r][half] = S::fma(sums.sum[r][half], scales[half], before);
+      }
+    }
+    if (part.until == p.depth) {
+      finish(p, sums, first_row, part.panel * kPanel);
+    } else {
+      sums.store(total);
     }
   }
 

@@ -1,9 +1,9 @@
-// Decodes codes for AMX tiles without their scales: a code less its zero point is a small whole or
-// FP8 number that bf16 holds exactly, so the scales can be applied to the sums of a group instead
-// of to every weight. REQUIRES CodePanels::late. Include only from files compiled for AMX.
+// Decodes codes without their scales: a code less its zero point is a small whole or FP8 number
+// that bf16 holds exactly, so the scales can be applied to the sums of a group instead of to every
+// weight. REQUIRES CodePanels::late. Include only from files compiled for AVX-512 BF16.
 #pragma once
 
-#include "backend/cpu/amx_tiles.h"
+#include "backend/cpu/kernels.h"
 #include "backend/cpu/simd_avx512.h"
 
 namespace counterbeam {
@@ -11,6 +11,8 @@ namespace counterbeam {
 class ExactCodes {
  public:
   using S = Avx512Bf16Simd;
+  static constexpr int kStep = 32;                       // inputs decoded at a time
+  static constexpr int kStepBytes = kStep * kPanel * 2;  // of bf16
 
   ExactCodes(const CodePanels& codes, const char* panel) : c_(codes), panel_(panel) {
     if (c_.kind == CodeKind::Int4) make_int4_table();
@@ -21,7 +23,7 @@ class ExactCodes {
   int group_of(int input) const {
     return input / c_.group < c_.groups ? input / c_.group : c_.groups - 1;
   }
-  // Where a group ends; at least kTileDepth after it begins.
+  // Where a group ends, a multiple of kStep.
   int group_end(int group) const {
     return group + 1 < c_.groups ? (group + 1) * c_.group : c_.depth;
   }
@@ -31,7 +33,7 @@ class ExactCodes {
     return c_.kind == CodeKind::E4M3 ? S::mul(scale, S::set1(1.0f / 256)) : scale;
   }
 
-  // Decodes kTileDepth inputs of the panel, kPanelStepBytes of bf16. REQUIRES a multiple of it.
+  // Decodes kStep inputs of the panel. REQUIRES a multiple of kStep.
   void decode(int input, char* to) {
     const int group = group_of(input);
     if (c_.offsets && group != known_) take_zeros(group);
@@ -48,7 +50,7 @@ class ExactCodes {
   }
 
  private:
-  static constexpr int kLines = kTileDepth / 2;  // of 64 codes
+  static constexpr int kLines = kStep / 2;  // of 64 codes
   static constexpr int kFromMemory = 12288, kFromCache = 2048;
 
   const float* head(int group) const {
