@@ -9,7 +9,7 @@ namespace counterbeam {
 RemoteRequest tokens_draw_request(const RemoteKind& kind, const DrawCall& call);
 DrawReply tokens_read_draw(const DrawCall& call, const Json& json);
 RemoteRequest tokens_score_request(const RemoteKind& kind, const ScoreCall& call);
-ScoreReply tokens_read_score(const RemoteKind& kind, const ScoreCall& call, const Json& json);
+ScoreReply tokens_read_score(const RemoteKind& kind, const ScoreCall& call, std::string_view body);
 
 RemoteRequest completions_draw_request(const RemoteKind& kind, const DrawCall& call);
 DrawReply completions_read_draw(const DrawCall& call, const Json& json);

@@ -99,10 +99,10 @@ RemoteRequest score_request(const RemoteKind& kind, const ScoreCall& call) {
 }
 
 ScoreReply read_score(const RemoteKind& kind, const ScoreCall& call, std::string_view body) {
-  const Json json = remote_json::parsed(body);
-  ScoreReply reply = kind.api == RemoteApi::Tokens        ? tokens_read_score(kind, call, json)
-                     : kind.api == RemoteApi::Completions ? completions_read_score(kind, call, json)
-                                                          : sglang_read_score(call, json);
+  ScoreReply reply = kind.api == RemoteApi::Tokens ? tokens_read_score(kind, call, body)
+                     : kind.api == RemoteApi::Completions
+                         ? completions_read_score(kind, call, remote_json::parsed(body))
+                         : sglang_read_score(call, remote_json::parsed(body));
   // Rows that came out of vLLM's prefix cache are uninitialised memory, however they look. The row
   // of a token is computed at the token before it.
   if (kind.score == ScoreWay::Cached && call.use_cache) {

@@ -3,6 +3,7 @@
 // log-probabilities that tokens were drawn with.
 #include <algorithm>
 
+#include "base/json_cursor.h"
 #include "engine/remote_apis.h"
 #include "engine/remote_json.h"
 
@@ -116,27 +117,64 @@ RemoteRequest tokens_score_request(const RemoteKind& kind, const ScoreCall& call
           rank_headers(call.rank)};
 }
 
-ScoreReply tokens_read_score(const RemoteKind& kind, const ScoreCall& call, const Json& json) {
+namespace {
+
+// {"usage", "prompt_logprobs": the last `wanted` of them}. A reply holds a row for every token of
+// the prompt, and a tree of them all would take longer than everything else that is done for a
+// block.
+Json parts_of_score(std::string_view body, std::size_t wanted, std::size_t most) {
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  if (first == body.npos || body[first] != '{') return rj::parsed(body);  // says what is wrong
+  Json parts = Json::object();
+  try {
+    JsonCursor cursor(body, "the reply", "is it cut off?");
+    cursor.object("the reply", [&](const std::string& key) {
+      if (key == "usage") {
+        parts[key] = parse_json(cursor.raw(), "the reply");
+      } else if (key == "prompt_logprobs" && cursor.peek() == '[') {
+        std::vector<std::string_view> rows;
+        cursor.array(key, [&] { rows.push_back(cursor.raw()); });
+        if (rows.size() > most)
+          rj::bad_reply("prompt_logprobs has {} entries for {} tokens", rows.size(), most);
+        parts[key] = Json::array();
+        for (std::size_t i = rows.size() - std::min(wanted, rows.size()); i < rows.size(); ++i)
+          parts[key].push_back(parse_json(rows[i], "the reply"));
+      } else {
+        cursor.skip();
+      }
+    });
+    cursor.end();
+  } catch (const Error& error) {
+    rj::bad_reply("{}", error.what());
+  }
+  return parts;
+}
+
+}  // namespace
+
+ScoreReply tokens_read_score(const RemoteKind& kind, const ScoreCall& call, std::string_view body) {
+  const bool by_ids = kind.score == ScoreWay::Rows && call.top == 0;
+  const std::size_t wanted = call.tokens.size() - call.from;
   ScoreReply reply;
+  const Json json = by_ids ? rj::parsed(body) : parts_of_score(body, wanted, call.tokens.size());
   const rj::CountedUsage usage = rj::usage_of(json);
   reply.prompt_tokens = usage.prompt_tokens;
   reply.cached_tokens = usage.cached_tokens;
-  if (kind.score == ScoreWay::Rows && call.top == 0) {
-    // The values as .npy in base64; null where the cache reached beyond the first row asked for.
-    constexpr const char* kValues = "prompt_token_id_logprobs";
-    if (!json.contains(kValues)) rj::bad_reply("prompt_logprob_token_ids brought no values");
-    const Json* values = rj::find(json, kValues);
-    if (!values) {
-      reply.logprobs.resize(call.tokens.size() - call.from);
-      return reply;
-    }
-    if (!values->is_string()) rj::bad_reply("{} is no text in the reply", kValues);
-    for (const double value :
-         npy_values(values->get_ref<const std::string&>(), call.tokens.size() - call.from))
-      reply.logprobs.push_back(rj::logprob_of(value));
+  if (!by_ids) {
+    rj::read_prompt_rows(rj::array(json, "prompt_logprobs"), call, reply);
     return reply;
   }
-  rj::read_prompt_rows(rj::array(json, "prompt_logprobs"), call, reply);
+  // The values as .npy in base64; null where the cache reached beyond the first row asked for.
+  constexpr const char* kValues = "prompt_token_id_logprobs";
+  if (!json.contains(kValues)) rj::bad_reply("prompt_logprob_token_ids brought no values");
+  const Json* values = rj::find(json, kValues);
+  if (!values) {
+    reply.logprobs.resize(wanted);
+    return reply;
+  }
+  if (!values->is_string()) rj::bad_reply("{} is no text in the reply", kValues);
+  for (const double value : npy_values(values->get_ref<const std::string&>(), wanted))
+    reply.logprobs.push_back(rj::logprob_of(value));
   return reply;
 }
 
