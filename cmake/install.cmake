@@ -6,7 +6,7 @@ include(CMakePackageConfigHelpers)
 
 add_library(counterbeam_library INTERFACE)
 set_target_properties(counterbeam_library PROPERTIES EXPORT_NAME counterbeam)
-target_link_libraries(counterbeam_library INTERFACE counterbeam_search)
+target_link_libraries(counterbeam_library INTERFACE counterbeam_eval)
 target_include_directories(counterbeam_library INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
 target_compile_features(counterbeam_library INTERFACE cxx_std_20)
@@ -32,7 +32,7 @@ install(FILES ${generated}/completion.fish RENAME counterbeam.fish
 
 install(TARGETS counterbeam_library counterbeam_base counterbeam_tensor counterbeam_text counterbeam_grade
                 counterbeam_backend counterbeam_cache counterbeam_model counterbeam_engine
-                counterbeam_search
+                counterbeam_search counterbeam_eval
         EXPORT counterbeam_targets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(EXPORT counterbeam_targets NAMESPACE counterbeam:: FILE counterbeam_targets.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/counterbeam)

@@ -10,12 +10,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "counterbeam/cancellation.h"
 #include "counterbeam/error.h"
+#include "counterbeam/sequences.h"
 
 namespace counterbeam {
 
@@ -74,6 +77,8 @@ struct AnswerCandidate {
   // Sums of the log-probabilities of its tokens under the three prompts; positive and negative are
   // 0 where the search used no contexts.
   double base = 0, positive = 0, negative = 0;
+  // The same per token. Positive and negative are empty where the search used no contexts.
+  std::vector<float> token_base{}, token_positive{}, token_negative{};
 };
 
 // Scores of one's own, one per candidate, higher is better; called once per block with all
@@ -82,8 +87,9 @@ using Scorer = std::function<std::vector<double>(const std::vector<AnswerCandida
 
 struct AskOptions {
   std::string method = "cbs";  // with settings, as on the command line: "cbs:steer=0.7:block=16"
-  std::string contexts{};      // a named pair instead of the method's
-  std::string positive{};      // or a pair of your own; both or neither
+  std::map<std::string, std::string> settings{};  // more of them: {"steer", "0.7"}
+  std::string contexts{};                         // a named pair instead of the method's
+  std::string positive{};                         // or a pair of your own; both or neither
   std::string negative{};
   std::vector<ContextPair> pairs{};  // named pairs of your own, for `contexts` and `method`
   std::string system{};              // system message; empty: none, or the first of the messages
@@ -114,10 +120,12 @@ struct Answer {
   std::vector<AnswerCandidate> candidates{};  // every answer the search closed, in that order
   std::size_t selected = 0;                   // which of them this is
   std::string trace{};                        // JSON (docs/search.md), where asked for
-  std::int64_t generated_tokens = 0;          // over every candidate
-  std::int64_t scored_tokens = 0;             // read under the other prompts
-  std::int64_t prompt_tokens = 0;             // computed
-  std::int64_t cached_tokens = 0;             // prompt tokens that were shared instead
+  std::vector<std::size_t> token_bytes{};  // of `text` that each token writes, without an end token
+  std::string settings{};                  // JSON: the method and all of its settings
+  std::int64_t generated_tokens = 0;       // over every candidate
+  std::int64_t scored_tokens = 0;          // read under the other prompts
+  std::int64_t prompt_tokens = 0;          // computed
+  std::int64_t cached_tokens = 0;          // prompt tokens that were shared instead
   double seconds = 0;
   std::string error{};  // ask_all: why this question has no answer; empty: it has one
 };
@@ -153,9 +161,17 @@ struct ScoredAnswer {
   double score = 0;  // mean, or sum, of base + steer * reward
 };
 
+// The token ids that a question becomes. Without contexts, positive and negative are empty; the
+// side that a one-sided contrast leaves out is the base prompt.
+struct PromptIds {
+  std::vector<std::int32_t> base{}, positive{}, negative{};
+};
+
 struct ModelInfo {
   std::string name{};    // ORG/NAME, or the folder's name
   std::string engine{};  // model and back end, for people
+  std::string device{};  // cpu or cuda; of a remote engine: remote
+  std::string dtype{};   // in which the weights are computed with
   int vocabulary = 0;
   std::int64_t max_length = 0;             // prompt and answer together
   std::vector<std::int32_t> end_tokens{};  // end an answer; see LoadOptions::stop_at
@@ -182,6 +198,14 @@ class LanguageModel {
   std::vector<Answer> ask_all(const std::vector<std::vector<Message>>& conversations,
                               const AskOptions& options = {}, int concurrency = 16) const;
 
+  // Continues a prompt that is given as token ids, without a chat template.
+  Answer ask_ids(const std::vector<std::int32_t>& prompt, const AskOptions& options = {}) const;
+  std::vector<Answer> ask_all_ids(const std::vector<std::vector<std::int32_t>>& prompts,
+                                  const AskOptions& options = {}, int concurrency = 16) const;
+  // The prompts that ask() would search with.
+  PromptIds prompts(const std::string& question, const AskOptions& options = {}) const;
+  PromptIds prompts(const std::vector<Message>& messages, const AskOptions& options = {}) const;
+
   ScoredAnswer score(const std::string& question, const std::string& answer,
                      const ScoreOptions& options = {}) const;
   ScoredAnswer score(const std::vector<Message>& messages, const std::string& answer,
@@ -191,11 +215,38 @@ class LanguageModel {
   // Control tokens written out in the text become their ids only with `special`.
   std::vector<std::int32_t> encode(const std::string& text, bool special = false) const;
   std::string decode(const std::vector<std::int32_t>& tokens) const;  // control tokens left out
+  std::string token_text(std::int32_t token) const;                   // control tokens spelled out
+  // What the chat template makes of a JSON array of messages, with the JSON object `arguments` as
+  // further variables (add_generation_prompt, enable_thinking, tools, ...).
+  std::string render(const std::string& messages, const std::string& arguments = "{}") const;
+
+  // Calls `row` with the logits (float32 [vocabulary]) after each of the ids, in order. Failed for
+  // an engine that does not give them (a remote one).
+  void logits(std::span<const std::int32_t> ids,
+              const std::function<void(std::size_t position, std::span<const float> row)>& row,
+              const Cancellation* cancellation = nullptr) const;
+
+  // The pieces of a search (counterbeam/sequences.h). Each call blocks until it is done; calls of
+  // other threads run in the same batches, and results do not depend on them. A call that throws
+  // leaves its sequences as they were.
+  OpenedPrompts open(const std::vector<std::vector<std::int32_t>>& prompts,
+                     const Cancellation* cancellation = nullptr) const;
+  std::vector<Continuation> extend(std::span<const ContinueRequest> requests,
+                                   const Cancellation* cancellation = nullptr) const;
+  // Reads given tokens, by which the sequences grow.
+  std::vector<TokensRead> read(std::span<const ReadRequest> requests,
+                               const Cancellation* cancellation = nullptr) const;
 
  private:
+  friend struct PublicModel;  // src/search/public_model.h
   struct Parts;
   explicit LanguageModel(std::unique_ptr<Parts> parts);
   std::unique_ptr<Parts> parts_;
 };
+
+// A trace as one self-contained page that shows the tree. `trace` is Answer::trace, and `texts` the
+// texts of its tokens (LanguageModel::token_text); tokens without one are shown by their ids.
+std::string trace_page(const std::string& trace, const std::string& question,
+                       const std::map<std::int32_t, std::string>& texts);
 
 }  // namespace counterbeam

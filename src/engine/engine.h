@@ -19,6 +19,7 @@
 #include "base/ids.h"
 #include "base/random.h"
 #include "counterbeam/cancellation.h"
+#include "counterbeam/error.h"
 
 namespace counterbeam {
 
@@ -156,6 +157,8 @@ struct EngineStatus {
   int page_tokens = 0;  // tokens of a page
 };
 
+using LogitsRow = std::function<void(int position, std::span<const float> logits)>;
+
 class Engine {
  public:
   virtual ~Engine() = default;
@@ -174,6 +177,12 @@ class Engine {
   // Log-probabilities (temperature 1) of the given tokens, [request][token].
   virtual std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
                                                 const Cancellation* cancellation = nullptr) = 0;
+
+  // Calls `row` with the logits (float32 [vocab]) after each of the ids, in order. Failed where the
+  // engine does not have them.
+  virtual void logits(std::span<const TokenId>, const LogitsRow&, const Cancellation* = nullptr) {
+    throw Failed("this engine gives no logits; load the model in this process");
+  }
 
   // Forgets prompts that are kept for later ones to share, so that the next open() computes what it
   // is asked for: for measurements of time. Sequences in use are not affected.

@@ -119,8 +119,6 @@ struct EngineRequest {
   }
 };
 
-using LogitsRow = std::function<void(int position, std::span<const float> logits)>;
-
 struct EngineCall {
   std::uint64_t number = 0;
   std::vector<EngineRequest> requests;

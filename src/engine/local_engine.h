@@ -64,9 +64,8 @@ class LocalEngine : public Engine {
   std::int64_t tokens_drawn() const override { return scheduler_->tokens_drawn(); }
   EngineStatus status() const override;
 
-  // Calls `row` with the logits (float32 [vocab]) after each of the ids, in order.
   void logits(std::span<const TokenId> ids, const LogitsRow& row,
-              const Cancellation* cancellation = nullptr);
+              const Cancellation* cancellation = nullptr) override;
 
   const ModelConfig& config() const { return state_->model->config(); }
   // Names of the tensors in the checkpoint that the model does not use.

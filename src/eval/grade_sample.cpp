@@ -18,6 +18,8 @@ Verdict verdict_of(const TaskData& task, const Problem& problem, const std::stri
       return grade_exact(problem.gold, answer, task.extraction);
     case Judging::Regex:
       return grade_regex(problem.gold, answer, task.extraction);
+    case Judging::Own:
+      return task.own_grader.grade(problem.id, answer);
     case Judging::Code:
       break;  // by a judge
   }

@@ -31,23 +31,6 @@ std::string stem_of(const fs::path& file) {
   return stem.stem().string();
 }
 
-// Names stand in tables, file names and JSON, and must not be taken for a task of the paper, whose
-// published figures would be shown beside them.
-void check_name(const std::string& name, const std::string& place) {
-  constexpr std::string_view kMarks = "-_.";
-  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           kMarks.find(c) != kMarks.npos;
-  });
-  if (!plain)
-    bad_input("{}: the task's name {} must consist of letters, digits, \"-\", \"_\" and \".\"",
-              place, in_quotes(name));
-  const std::vector<std::string_view> known = task_names();
-  if (name == "average" || std::find(known.begin(), known.end(), name) != known.end())
-    bad_input("{}: {} is the name of a task of Counterbeam; give yours another{}", place, name,
-              name == "average" ? "" : fmt::format(", or use --task {} --data FILE", name));
-}
-
 // One entry of a task file.
 TaskData load_entry(const Json& entry, const fs::path& path, std::size_t number,
                     const TaskOptions& options) {
@@ -68,7 +51,7 @@ TaskData load_entry(const Json& entry, const fs::path& path, std::size_t number,
   if (context.prompts.user.empty()) context.prompts.user = fields.string("prompt").value_or("");
   if (!context.prompts.system) context.prompts.system = fields.string("system");
   const std::string name = fields.string("name").value_or(stem_of(*file));
-  check_name(name, place);
+  check_task_name(name, place);
   Judging judging = Judging::Math;
   try {
     judging = grader_named(*grader);
@@ -84,6 +67,23 @@ TaskData load_entry(const Json& entry, const fs::path& path, std::size_t number,
 }
 
 }  // namespace
+
+// Names stand in tables, file names and JSON, and must not be taken for a task of the paper, whose
+// published figures would be shown beside them.
+void check_task_name(const std::string& name, const std::string& place) {
+  constexpr std::string_view kNameMarks = "-_.";
+  const bool plain = !name.empty() && std::all_of(name.begin(), name.end(), [&](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+           kNameMarks.find(c) != kNameMarks.npos;
+  });
+  if (!plain)
+    bad_input("{}: the task's name {} must consist of letters, digits, \"-\", \"_\" and \".\"",
+              place, in_quotes(name));
+  const std::vector<std::string_view> known = task_names();
+  if (name == "average" || std::find(known.begin(), known.end(), name) != known.end())
+    bad_input("{}: {} is the name of a task of Counterbeam; give yours another{}", place, name,
+              name == "average" ? "" : fmt::format(", or use --task {} --data FILE", name));
+}
 
 std::vector<std::string_view> grader_names() {
   std::vector<std::string_view> names;
@@ -111,7 +111,7 @@ std::vector<TaskData> load_own_tasks(const fs::path& path, const TaskOptions& op
                 fmt::join(grader_names(), ", "));
     const Judging judging = grader_named(options.grader);
     const std::string name = stem_of(path);
-    check_name(name, fmt::format("--task {}", path.string()));
+    check_task_name(name, fmt::format("--task {}", path.string()));
     return {read_task(name, judging, path, own_row_reader(judging), "id",
                       {options.seed, options.prompts})};
   }

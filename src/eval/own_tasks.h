@@ -24,6 +24,9 @@ std::vector<std::string_view> grader_names();
 // Throws an Error that lists the names.
 Judging grader_named(std::string_view name);
 
+// BadInput that opens with `place` where a task of a user cannot have this name.
+void check_task_name(const std::string& name, const std::string& place);
+
 // Whether --task names a data file or a task file rather than a known task.
 bool is_task_path(std::string_view name);
 

@@ -187,6 +187,7 @@ std::string digest_of(const TaskData& task) {
     hash.add_field(problem.code.test);
     hash.add_field(problem.code.entry_point);
   }
+  if (task.judging == Judging::Own) hash.add_field(task.own_grader.name);
   return hash.hex().substr(0, 32);
 }
 

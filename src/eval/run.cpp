@@ -198,7 +198,8 @@ void warm_up(const LoadedModel& model, const std::vector<Job>& jobs, const CodeJ
 // How the samples so far turned out, beside the progress bar.
 class Outcomes {
  public:
-  void add(const Sample& sample, Progress& progress) {
+  // Returns how many samples there are so far.
+  std::int64_t add(const Sample& sample, Progress& progress) {
     const std::lock_guard lock(mutex_);
     if (sample.error.empty()) {
       ++graded_;
@@ -213,6 +214,7 @@ class Outcomes {
     if (failed_ > 0) note += fmt::format("{}{} failed", note.empty() ? "" : ", ", failed_);
     progress.set_note(note);
     progress.add();
+    return graded_ + failed_;
   }
 
  private:
@@ -262,7 +264,8 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
     if (measured) model.engine().forget_prompts();
     for (const Sample& sample : run_or_record(model, groups[i], judge.get(), options)) {
       file.append(sample);
-      outcomes.add(sample, progress);
+      const std::int64_t done = outcomes.add(sample, progress);
+      if (options.on_sample) options.on_sample(done, static_cast<std::int64_t>(open.size()));
     }
   });
   std::vector<std::string> methods;

@@ -41,6 +41,8 @@ struct EvalOptions {
   std::string experiment;  // a name of presets(), or empty
   RunSession session;
   const Cancellation* cancellation = nullptr;
+  // Told after every sample that this call finishes: how many are done, and of how many.
+  std::function<void(std::int64_t done, std::int64_t all)> on_sample{};
 };
 
 // How many searches run at once.

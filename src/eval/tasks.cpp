@@ -68,6 +68,8 @@ std::string_view to_string(Judging judging) {
       return "exact";
     case Judging::Regex:
       return "regex";
+    case Judging::Own:
+      return "own";
   }
   CB_CHECK(false);
 }

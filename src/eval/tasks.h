@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,12 +13,19 @@
 
 #include "eval/code_judge.h"
 #include "grade/extract.h"
+#include "grade/grade.h"
 #include "search/prompts.h"
 
 namespace counterbeam {
 
-enum class Judging { Math, Choice, Code, Exact, Regex };
+enum class Judging { Math, Choice, Code, Exact, Regex, Own };
 std::string_view to_string(Judging judging);  // the name of the grader: "math", "choice", ...
+
+// A grader of the caller's, for Judging::Own. Called from several threads.
+struct OwnGrader {
+  std::string name{};  // part of what a resumed run compares
+  std::function<Verdict(const std::string& id, const std::string& answer)> grade{};
+};
 
 struct Problem {
   std::string id;                // unique within the task
@@ -35,6 +43,7 @@ struct TaskData {
   std::filesystem::path file{};                // the problems come from
   std::string file_sha256{};                   // of its content
   Extraction extraction = Extraction::Strict;  // how answers are read
+  OwnGrader own_grader{};                      // REQUIRED for Judging::Own
 };
 
 // Overrides of the prompts. Without a system message here the published one is used; an empty one

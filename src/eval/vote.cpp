@@ -21,7 +21,8 @@ std::optional<std::string> vote(const TaskData& task, const Problem& problem,
       return code.empty() ? std::nullopt : std::optional(std::move(code));
     }
     case Judging::Exact:
-    case Judging::Regex: {
+    case Judging::Regex:
+    case Judging::Own: {
       std::string answer = extract_text(text, task.extraction);
       return answer.empty() ? std::nullopt : std::optional(std::move(answer));
     }

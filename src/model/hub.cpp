@@ -1,5 +1,7 @@
 #include "model/hub.h"
 
+#include <dlfcn.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <vector>
@@ -44,9 +46,18 @@ fs::path checked(const fs::path& folder) {
   return folder;
 }
 
+// The folder of the program, or of the shared library that holds this code: the module of the
+// Python package has the shipped files beside it, wherever the interpreter lies.
 fs::path program_folder() {
   std::error_code error;
-  return fs::read_symlink("/proc/self/exe", error).parent_path();
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  Dl_info here{};
+  static const char kMark = 0;
+  if (dladdr(&kMark, &here) != 0 && here.dli_fname) {
+    const fs::path library = fs::canonical(here.dli_fname, error);
+    if (!error && library.extension() == ".so" && library != program) return library.parent_path();
+  }
+  return program.parent_path();
 }
 
 std::vector<fs::path> subfolders(const fs::path& folder) {

@@ -16,7 +16,8 @@ std::filesystem::path hub_cache();
 std::filesystem::path find_model(const std::string& name);
 
 // The default model: the first of those that ship, looked for under ../../models (a build tree) or
-// ../share/counterbeam/models (an installation) of the program's own folder.
+// ../share/counterbeam/models (an installation) of the program's own folder, which for the Python
+// package is that of its module.
 std::filesystem::path shipped_model(const std::filesystem::path& program_folder);
 
 // find_model, or the default model for an empty name.

@@ -39,6 +39,7 @@ class LoadedModel {
   const ChatTemplate* chat_template() const {  // null: there is none
     return parts_.chat_template ? &*parts_.chat_template : nullptr;
   }
+  const std::string& chat_error() const { return parts_.chat_error; }  // why there is none
   const ModelConfig& config() const { return parts_.config; }
 
   // The prompts of a question under the contexts that a search with these settings uses.

@@ -4,6 +4,7 @@
 #include "base/parallel_for.h"
 #include "search/answer.h"
 #include "search/method_strings.h"
+#include "search/public_model.h"
 #include "search/score_answer.h"
 
 namespace counterbeam {
@@ -16,7 +17,10 @@ AnswerCandidate public_candidate(const Stops& stops, const Candidate& candidate)
           .finished = candidate.ended,
           .base = candidate.sums.base,
           .positive = candidate.sums.positive,
-          .negative = candidate.sums.negative};
+          .negative = candidate.sums.negative,
+          .token_base = candidate.logprobs.base,
+          .token_positive = candidate.logprobs.positive,
+          .token_negative = candidate.logprobs.negative};
 }
 
 // A pair given beside the method takes the place of the method's own.
@@ -42,6 +46,7 @@ ContextBook book_of(const std::vector<ContextPair>& pairs) {
 
 Settings settings_of(const AskOptions& options) {
   GivenMethod method(options.method);
+  for (const auto& [name, value] : options.settings) method.give(name, value, name);
   give_contexts(method, options);
   return method.resolve(book_of(options.pairs));
 }
@@ -76,7 +81,8 @@ AnswerOptions answer_options(const Stops& stops, const AskOptions& options) {
   return result;
 }
 
-Answer public_answer(const Stops& stops, AnsweredQuestion answered, bool trace) {
+Answer public_answer(const Stops& stops, const Settings& settings, AnsweredQuestion answered,
+                     bool trace) {
   const SearchResult& result = answered.result;
   const Candidate& chosen = result.answer();
   Answer answer;
@@ -89,6 +95,8 @@ Answer public_answer(const Stops& stops, AnsweredQuestion answered, bool trace) 
     answer.candidates.push_back(public_candidate(stops, candidate));
   answer.selected = result.selected;
   if (trace) answer.trace = to_line(to_json(result.trace));
+  answer.token_bytes = stops.token_bytes(chosen.tokens);
+  answer.settings = to_line(to_json(settings));
   answer.generated_tokens = result.ledger.generated_tokens;
   answer.scored_tokens = result.ledger.scored_tokens;
   answer.prompt_tokens = result.ledger.prompt_tokens;
@@ -97,24 +105,47 @@ Answer public_answer(const Stops& stops, AnsweredQuestion answered, bool trace) 
   return answer;
 }
 
-Answer asked(const LoadedModel& model, Question question, const Settings& settings,
-             const AskOptions& options) {
-  question.raw = options.raw;
+Question with_options(Question question, const AskOptions& options) {
+  question.raw = options.raw || !question.ids.empty();
   question.template_arguments = options.template_arguments;
   question.system_as_user = options.system_as_user;
   question.stop = options.stop;
   question.stop_ids = options.stop_ids;
-  if (!options.system.empty()) {
-    if (!question.system.empty())
-      bad_input("the system message is given twice: as an option and as the first message");
-    question.system = options.system;
-  }
+  if (options.system.empty()) return question;
+  if (!question.system.empty())
+    bad_input("the system message is given twice: as an option and as the first message");
+  question.system = options.system;
+  return question;
+}
+
+Answer asked(const LoadedModel& model, const Question& given, const Settings& settings,
+             const AskOptions& options) {
+  const Question question = with_options(given, options);
   if (options.trace && !settings.method->traced)
     bad_input("trace: {} leaves no tree to trace", settings.method->name);
   const Stops stops = stops_of(model, question);
-  return public_answer(stops,
+  return public_answer(stops, settings,
                        answer_question(model, question, settings, answer_options(stops, options)),
                        options.trace);
+}
+
+Question ids_question(const std::vector<std::int32_t>& ids) {
+  if (ids.empty()) bad_input("the prompt has no ids; at least one is needed");
+  Question question;
+  question.ids = ids;
+  return question;
+}
+
+void check_token(const LoadedModel& model, std::int32_t token) {
+  const int size = model.engine().info().vocab_size;
+  if (token < 0 || token >= size)
+    bad_input("{} is not a token of {}; allowed: 0 to {}", token, model.name(), size - 1);
+}
+
+PromptIds prompt_ids(const LoadedModel& model, const Question& question,
+                     const AskOptions& options) {
+  Prompts prompts = model.prompts(with_options(question, options), settings_of(options));
+  return {std::move(prompts.base), std::move(prompts.positive), std::move(prompts.negative)};
 }
 
 std::vector<Answer> asked_all(const LoadedModel& model, std::size_t count,
@@ -157,10 +188,6 @@ ScoredAnswer scored_answer(const LoadedModel& model, Question question, const st
 
 }  // namespace
 
-struct LanguageModel::Parts {
-  LoadedModel model;
-};
-
 LanguageModel::LanguageModel(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 LanguageModel::~LanguageModel() = default;
 LanguageModel::LanguageModel(LanguageModel&&) noexcept = default;
@@ -192,6 +219,28 @@ std::vector<Answer> LanguageModel::ask_all(const std::vector<std::vector<Message
       [&](std::size_t i) { return question_of(conversations[i]); }, options, concurrency);
 }
 
+Answer LanguageModel::ask_ids(const std::vector<std::int32_t>& prompt,
+                              const AskOptions& options) const {
+  return asked(parts_->model, ids_question(prompt), settings_of(options), options);
+}
+
+std::vector<Answer> LanguageModel::ask_all_ids(
+    const std::vector<std::vector<std::int32_t>>& prompts, const AskOptions& options,
+    int concurrency) const {
+  return asked_all(
+      parts_->model, prompts.size(), [&](std::size_t i) { return ids_question(prompts[i]); },
+      options, concurrency);
+}
+
+PromptIds LanguageModel::prompts(const std::string& question, const AskOptions& options) const {
+  return prompt_ids(parts_->model, {.text = question}, options);
+}
+
+PromptIds LanguageModel::prompts(const std::vector<Message>& messages,
+                                 const AskOptions& options) const {
+  return prompt_ids(parts_->model, question_of(messages), options);
+}
+
 ScoredAnswer LanguageModel::score(const std::string& question, const std::string& answer,
                                   const ScoreOptions& options) const {
   return scored_answer(parts_->model, {.text = question}, answer, options);
@@ -207,6 +256,8 @@ ModelInfo LanguageModel::info() const {
   const EngineInfo& engine = model.engine().info();
   return {.name = model.name(),
           .engine = engine.description,
+          .device = engine.device,
+          .dtype = engine.dtype,
           .vocabulary = engine.vocab_size,
           .max_length = engine.max_length,
           .end_tokens = engine.eos,
@@ -218,7 +269,23 @@ std::vector<std::int32_t> LanguageModel::encode(const std::string& text, bool sp
 }
 
 std::string LanguageModel::decode(const std::vector<std::int32_t>& tokens) const {
+  for (const std::int32_t token : tokens) check_token(parts_->model, token);
   return parts_->model.text(tokens);
+}
+
+std::string LanguageModel::token_text(std::int32_t token) const {
+  check_token(parts_->model, token);
+  return parts_->model.token_text(token);
+}
+
+std::string LanguageModel::render(const std::string& messages, const std::string& arguments) const {
+  const LoadedModel& model = parts_->model;
+  if (!model.has_chat_template()) throw BadInput(model.chat_error());
+  const Json list = parse_json(messages, "messages");
+  if (!list.is_array()) bad_input("messages: a list of messages is needed");
+  const Json variables = parse_json(arguments, "arguments");
+  if (!variables.is_object()) bad_input("arguments: an object is needed, as {{\"name\": value}}");
+  return model.chat_template()->render(list, variables);
 }
 
 }  // namespace counterbeam

@@ -67,5 +67,8 @@ Json to_json(const Trace& trace);
 // The trace as one self-contained page; `text_of` gives the text of a token.
 std::string to_html(const Trace& trace, std::string_view question,
                     const std::function<std::string(TokenId)>& text_of);
+// The same of a trace that is JSON already. BadInput where it is none.
+std::string to_html(Json trace, std::string_view question,
+                    const std::function<std::string(TokenId)>& text_of);
 
 }  // namespace counterbeam
