@@ -8,7 +8,7 @@ TSAN_TESTS ?= engine search serve eval base cache
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:Report*:Diagnose*:ContextsSearch*:Halving*:Chat.CtrlC*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-vllm test-gpu test-faults test-kills test-valgrind fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-vllm wheel test-python test-gpu test-faults test-kills test-valgrind fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -22,6 +22,8 @@ help:
 	@echo 'make test-clients  test the server with openai-python, lm-evaluation-harness, inspect_ai (PyPI)'
 	@echo 'make test-slurm  test tools/slurm on a real Slurm cluster on this machine'
 	@echo 'make test-vllm   test the remote engine with real vLLM on the CPU (PyPI, 6 GB); not part of make test'
+	@echo 'make wheel       build the Python package for PYTHONS=$(PYTHONS) into build/wheels (PyPI)'
+	@echo 'make test-python install it into fresh environments and test it there (LM_EVAL=1: lm-evaluation-harness too)'
 	@echo 'make test-faults fail every allocation, thread, file operation once and for ever (PART=I/N: every N-th)'
 	@echo 'make test-kills  kill -9 evaluations KILLS=$(KILLS) times, tear records, fill the disk, and compare'
 	@echo 'make test-valgrind  run the fuzz corpora under Valgrind'
@@ -103,6 +105,15 @@ test-vllm: build
 	@tools/setup clients
 	$(if $(filter build/vllm,$(VLLM)),tests/vllm/install $(VLLM))
 	cd tests/vllm && VLLM=$(abspath $(VLLM)) $(abspath $(VLLM))/bin/python -B -W ignore::ResourceWarning -m unittest -v $(VLLM_TESTS)
+
+# The Python package; PYTHONS='python3.10 python3.11 python3.12 python3.13' makes wheels for all of them.
+PYTHONS ?= python3
+PYTEST ?=
+wheel: setup
+	@tools/setup python
+	tools/wheel $(PYTHONS)
+test-python: wheel
+	tools/test_python $(PYTHONS) -- $(PYTEST)
 
 test-gpu: setup
 	cmake --preset cuda

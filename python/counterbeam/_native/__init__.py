@@ -1,0 +1,1 @@
+"""The compiled module, beside the files that ship with the package."""
