@@ -27,9 +27,13 @@ POSTS = {"/v1/chat/completions": ({"messages": [{"role": "user", "content": "Com
                              COMMON + ["prompt", "echo", "best_of", "suffix"]),
          "/tokenize": ({"prompt": "a"}, ["prompt", "content", "messages", "add_special_tokens",
                                          "add_special", "return_token_strs"]),
-         "/detokenize": ({"tokens": [1]}, ["tokens"])}
+         "/detokenize": ({"tokens": [1]}, ["tokens"]),
+         "/inference/v1/generate": ({"token_ids": [1, 2], "sampling_params": {"max_tokens": 1}},
+                                    ["model", "token_ids", "sampling_params", "stream"])}
 SEARCH = ["method", "steer", "beams", "prune", "block", "contexts", "positive", "negative", "id", "trace",
           "temperature", "top_p", "max_tokens", "nosuch"]
+SAMPLING = ["max_tokens", "temperature", "top_p", "top_k", "min_p", "seed", "draw_key", "stop_token_ids",
+            "ignore_eos", "logprobs", "prompt_logprobs", "prompt_logprob_start", "allowed_token_ids"]
 GETS = ["/", "/health", "/version", "/metrics", "/v1/models", "/v1/methods", "/tokenizer_info"]
 SUBJECTS = ["/v1/models/%s", "/v1/searches/%s", "/v1/searches/search-%s/events"]
 TELLTALE = re.compile(rb"0x[0-9a-f]{4}|/home|/usr|/tmp|/work|/root|models/tiny|\.cpp|\.h:|std::")
@@ -52,6 +56,10 @@ def bodies(path):
         for name in SEARCH:
             for value in VALUES:
                 yield with_field(body, "search", "{\"method\": \"cbs\", \"%s\": %s}" % (name, value))
+    if "sampling_params" in fields:
+        for name in SAMPLING:
+            for value in VALUES:
+                yield with_field(body, "sampling_params", "{\"%s\": %s}" % (name, value))
     for end in range(len(text)):
         yield text[:end]
     choose = random.Random(path)

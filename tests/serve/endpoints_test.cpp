@@ -244,12 +244,20 @@ TEST(Keys, NoSpellingGetsAroundThemOnAnyRoute) {
   ServerOptions options;
   options.keys.add("sesame", "--api-key");
   const TestServer server(std::move(options));
-  const std::pair<const char*, const char*> routes[] = {
-      {"GET", "version"},           {"GET", "metrics"},           {"GET", "models"},
-      {"GET", "models/tiny-dense"}, {"GET", "methods"},           {"POST", "tokenize"},
-      {"POST", "detokenize"},       {"GET", "tokenizer_info"},    {"POST", "chat/completions"},
-      {"POST", "completions"},      {"GET", "searches/a/events"}, {"GET", "searches/a"},
-      {"DELETE", "searches/a"}};
+  const std::pair<const char*, const char*> routes[] = {{"GET", "version"},
+                                                        {"GET", "metrics"},
+                                                        {"GET", "models"},
+                                                        {"GET", "models/tiny-dense"},
+                                                        {"GET", "methods"},
+                                                        {"POST", "tokenize"},
+                                                        {"POST", "detokenize"},
+                                                        {"GET", "tokenizer_info"},
+                                                        {"POST", "chat/completions"},
+                                                        {"POST", "completions"},
+                                                        {"GET", "searches/a/events"},
+                                                        {"GET", "searches/a"},
+                                                        {"DELETE", "searches/a"},
+                                                        {"POST", "inference/v1/generate"}};
   for (const auto& [method, path] : routes) {
     for (const std::string& spelling :
          {fmt::format("/{}", path), fmt::format("/v1/{}", path), fmt::format("//{}", path),
