@@ -100,7 +100,6 @@ def one_life(binary, model, environment, cwd, golden, always):
     life = Life(binary, model, environment, cwd)
     first = replies(life)
     second = replies(life) if life.port and not always else []
-    alive = life.process.poll() is None
     code = life.end()
     message = ''.join(life.lines)
     if code == 'hang':
@@ -116,6 +115,6 @@ def one_life(binary, model, environment, cwd, golden, always):
     if not life.port and code == 0:
         return 'exit code 0 without listening'
     # The fault may strike as late as in the second round, so at most one of its replies may be an error.
-    if second and alive and sum(status != 200 for status, _ in second) > (1 if all(s == 200 for s, _ in first) else 0):
+    if second and code == 0 and sum(status != 200 for status, _ in second) > (1 if all(s == 200 for s, _ in first) else 0):
         return f'does not recover: {[status for status, _ in first + second]}'
     return None
