@@ -46,7 +46,7 @@ TEST_F(GgufCommands, TokenizeAndRender) {
 }
 
 TEST_F(GgufCommands, AskAndLogits) {
-  const auto asked = run("ask --json --beams 2 --max-tokens 4 abc");
+  const auto asked = run("ask --json --method greedy --max-tokens 4 abc");
   ASSERT_EQ(asked.code, 0) << asked.err;
   const auto ids = folder_.write("ids.json", "[1, 2, 3]").string();
   const auto logits =
