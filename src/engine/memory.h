@@ -8,7 +8,8 @@
 namespace counterbeam {
 
 // Splits `bytes` between pages and states. 0: the pages of 64 sequences of 4,096 tokens and the
-// recurrent states of 16 searches, limited by what the back end allows. Throws if not even one short sequence fits.
+// recurrent states of 16 searches, limited by what the back end allows. Throws if not even one
+// short sequence fits.
 CacheNeed cache_size_within(std::int64_t bytes, const StoreOps& ops, const ModelConfig& config);
 
 // The most tokens of one sequence that such a cache holds.
