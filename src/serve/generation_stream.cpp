@@ -8,8 +8,11 @@
 namespace counterbeam::serve {
 namespace {
 
-// Tokens that come faster than this share a chunk, so that streaming costs no speed.
-constexpr std::chrono::milliseconds kBetweenChunks{20};
+// Tokens of a stream that come faster than this share a chunk. All streams together send about 200
+// chunks a second, because what builds and sends them takes the cores from the engine.
+std::chrono::milliseconds between_chunks(int streams) {
+  return std::chrono::milliseconds(std::clamp(5 * streams, 20, 100));
+}
 
 }  // namespace
 
@@ -23,7 +26,7 @@ void Generation::token_drawn(Job& job, const DrawnToken& token) {
     if (token.top) job.drawn.back().top = *token.top;
     if (std::exchange(job.pump_planned, true)) return;
     const auto now = Clock::now();
-    const auto due = job.last_pump + kBetweenChunks;
+    const auto due = job.last_pump + between_chunks(services_.admission.running());
     if (due > now) delay = std::chrono::duration_cast<std::chrono::milliseconds>(due - now);
   }
   services_.after(delay, [self = shared_from_this(), &job] {

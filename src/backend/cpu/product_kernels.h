@@ -206,7 +206,8 @@ struct ProductLoops {
 
   // One group after the other: its sums, then the total of all groups so far.
   template <int kPart>
-  static void multiply_late(const Product& p, int first_panel, int last_panel, Weight* decoded) {
+  static void multiply_late([[maybe_unused]] const Product& p, [[maybe_unused]] int first_panel,
+                            [[maybe_unused]] int last_panel, [[maybe_unused]] Weight* decoded) {
 #ifdef __AVX512BF16__
     constexpr int kStep = ExactCodes::kStep;
     for (int panel = first_panel; panel < last_panel; ++panel) {
