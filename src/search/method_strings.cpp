@@ -205,7 +205,7 @@ std::vector<MethodString> parse_methods(std::span<const MethodText> texts,
     for (const MethodString& former : parsed)
       if (former.text == method.text)
         bad_input("{}: {} is given twice", method.place.empty() ? "--methods" : method.place,
-                  method.text);
+                  printable(method.text, 200));
     parsed.push_back({method.text, parse_at_place(method, book)});
   }
   return parsed;

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/quote.h"
 #include "search/contexts.h"
 #include "search/methods.h"
 
@@ -111,7 +112,7 @@ Number parse_number(std::string_view value, std::string_view origin, std::string
   Number number{};
   const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
   if (error != std::errc() || end != value.data() + value.size())
-    bad_input("{}: \"{}\" is not {}", origin, value, kind);
+    bad_input("{}: {} is not {}", origin, in_quotes(value), kind);
   return number;
 }
 
@@ -125,7 +126,7 @@ void check_choice(const Setting& setting, const std::string& value, std::string_
   for (const std::string_view choice : setting.choices)
     if (choice == value) return;
   if (!setting.choices.empty())
-    bad_input("{}: \"{}\" is not known; allowed: {}", origin, value,
+    bad_input("{}: {} is not known; allowed: {}", origin, in_quotes(value),
               fmt::join(setting.choices, ", "));
 }
 
@@ -189,7 +190,7 @@ void set_value(Settings& settings, const Setting& setting, std::string_view valu
     settings.** real = parse_number<double>(value, origin, "a number");
   } else if (const auto* flag = std::get_if<bool Settings::*>(&setting.member)) {
     if (value != "true" && value != "false")
-      bad_input("{}: \"{}\" is neither true nor false", origin, value);
+      bad_input("{}: {} is neither true nor false", origin, in_quotes(value));
     settings.** flag = value == "true";
   } else {
     settings.*std::get<std::string Settings::*>(setting.member) = value;

@@ -86,6 +86,7 @@ TEST(Settings, ErrorsNameTheSettingAndTheRange) {
       {"cbs:steer=inf", "cbs:steer: inf is out of range"},
       {"cbs:steer=nan", "cbs:steer: nan is out of range"},
       {"cbs:steer=", "cbs:steer: \"\" is not a number"},
+      {"cbs:steer=0\x01\f", R"(cbs:steer: "0\x01\x0c" is not a number)"},
       {"cbs:beams=2.5", "cbs:beams: \"2.5\" is not a whole number"},
       {"cbs:max-tokens=0", "cbs:max-tokens: 0 is out of range"},
       {"cbs:beams=99999999999", "cbs:beams: \"99999999999\" is not a whole number"},
