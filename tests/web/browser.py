@@ -55,7 +55,9 @@ def download(browser, click, folder):
     before = set(folder.iterdir())
     click()
     for _ in range(200):
-        new = [path for path in set(folder.iterdir()) - before if path.suffix != ".crdownload" and not path.name.startswith(".")]
+        # Chromium first makes an empty file of the final name, and renames the whole one onto it.
+        new = [path for path in set(folder.iterdir()) - before
+               if path.suffix != ".crdownload" and not path.name.startswith(".") and path.stat().st_size > 0]
         if new:
             return new[0]
         time.sleep(0.05)
