@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "base/quote.h"
@@ -16,7 +17,6 @@
 #include "diagnose/describe.h"
 #include "diagnose/diagnosis_page.h"
 #include "diagnose/run_diagnosis.h"
-#include "eval/run_folder.h"
 #include "search/context_book.h"
 
 namespace counterbeam::cli {

@@ -2,10 +2,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/json.h"
 #include "eval/paraphrase_file.h"
 #include "eval/report.h"
-#include "eval/run_folder.h"
 
 namespace counterbeam {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "eval/parts.h"
 #include "eval/problem_texts.h"
 #include "eval/provenance.h"
-#include "eval/run_folder.h"
 
 namespace counterbeam {
 namespace {

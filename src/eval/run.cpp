@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/sha256.h"

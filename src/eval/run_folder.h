@@ -11,19 +11,6 @@
 
 namespace counterbeam {
 
-// Locks a folder for this process (flock); the kernel releases the lock even after kill -9.
-class FolderLock {
- public:
-  // Creates the folder if needed. Throws Error if another process holds the lock.
-  explicit FolderLock(const std::filesystem::path& folder);
-  ~FolderLock();
-  FolderLock(const FolderLock&) = delete;
-  FolderLock& operator=(const FolderLock&) = delete;
-
- private:
-  int folder_;
-};
-
 // Checks run.json against this run (eval/provenance.h), or writes it together with problems.jsonl.
 // Throws Error if the folder has samples and the run does not resume, or if the two must not be
 // mixed. REQUIRES: the caller holds the lock.

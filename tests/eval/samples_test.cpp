@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
+#include "base/folder_lock.h"
 #include "base/json.h"
 #include "eval/run_folder.h"
 #include "support/temporary_folder.h"
