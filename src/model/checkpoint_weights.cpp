@@ -13,8 +13,9 @@ namespace {
 constexpr std::array<std::string_view, 4> kPrefixes{"model.language_model.", "model.",
                                                     "language_model.model.", ""};
 
-// What stands before "embed_tokens.weight".
-std::string body_prefix(const Checkpoint& checkpoint) {
+}  // namespace
+
+std::string decoder_prefix(const Checkpoint& checkpoint) {
   for (const std::string_view prefix : kPrefixes)
     if (checkpoint.find(fmt::format("{}embed_tokens.weight", prefix))) return std::string(prefix);
   bad_input(
@@ -23,14 +24,12 @@ std::string body_prefix(const Checkpoint& checkpoint) {
       checkpoint.folder().string());
 }
 
-}  // namespace
-
 CheckpointWeights::CheckpointWeights(Checkpoint checkpoint, const ModelConfig& config,
                                      LoadProgress progress)
     : checkpoint_(std::move(checkpoint)),
       tied_(config.tied),
       quantised_(config.quantised),
-      prefix_(body_prefix(checkpoint_)),
+      prefix_(decoder_prefix(checkpoint_)),
       progress_(std::move(progress)) {
   refuse_unknown_layers(config.layer_count());
 }

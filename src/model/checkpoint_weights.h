@@ -15,6 +15,10 @@
 
 namespace counterbeam {
 
+// What stands before "embed_tokens.weight" and all other names of the decoder: "model.". Throws an
+// Error if there is no embedding table under a prefix that is known.
+std::string decoder_prefix(const Checkpoint& checkpoint);
+
 class CheckpointWeights : public StoredWeights {
  public:
   // Throws an Error if the checkpoint has no embedding table under a prefix that is known, or has

@@ -34,6 +34,7 @@ std::string hash_weights(const std::filesystem::path& folder) {
     hash.add_field(fmt::format("{} {}", name_of(view.dtype), view.shape.to_string()));
     add_samples(hash, {view.data, view.bytes()});
     checkpoint.check(tensor.name);
+    checkpoint.done_with(tensor.name);  // the system maps more around every page that is read
   }
   return short_hash(hash);
 }

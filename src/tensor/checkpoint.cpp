@@ -142,4 +142,11 @@ void Checkpoint::done_with(std::string_view name) const {
   advise(name, &MappedFile::done_with);
 }
 
+void Checkpoint::done_with(std::string_view name, std::size_t first, std::size_t count) const {
+  const CheckpointTensor* tensor = find_named(tensors(), name);
+  if (!tensor) return;
+  const MappedFile& file = mapped_[tensor->file];
+  file.done_with(static_cast<std::size_t>(tensor->view.data - file.bytes().data()) + first, count);
+}
+
 }  // namespace counterbeam

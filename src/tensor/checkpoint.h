@@ -39,6 +39,8 @@ class Checkpoint {
   // is absent is ignored.
   void will_need(std::string_view name) const;
   void done_with(std::string_view name) const;
+  // The same for a part of its data. REQUIRES that the tensor has these bytes.
+  void done_with(std::string_view name, std::size_t first, std::size_t count) const;
 
  private:
   using Advice = void (MappedFile::*)(std::size_t first, std::size_t count) const;

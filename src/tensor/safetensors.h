@@ -56,6 +56,17 @@ const Named* find_named(std::span<const Named> sorted, std::string_view name) {
   return found != sorted.end() && found->name == name ? &*found : nullptr;
 }
 
+// A file as write_safetensors writes it, without its numbers: `head` opens it, tensor i begins at
+// byte offsets[i]. REQUIRES: distinct names.
+struct SafetensorsLayout {
+  std::string head;
+  std::vector<std::size_t> offsets;
+  std::size_t bytes = 0;  // of the whole file
+};
+SafetensorsLayout lay_out_safetensors(
+    std::span<const NamedTensor> tensors,
+    std::span<const std::pair<std::string, std::string>> metadata = {});
+
 // Writes the file atomically. Tensors are ordered by descending element size and otherwise as
 // given; the header is padded to a multiple of 8 bytes. REQUIRES: distinct names.
 void write_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,

@@ -31,6 +31,28 @@ TEST(Float8, E4M3HasTheValuesOfItsDefinition) {
   EXPECT_EQ(from_e4m3(0x7e), 448.0f);
 }
 
+TEST(Float8, ToE4M3IsTheNearest) {
+  for (int bits = 0; bits < 256; ++bits) {
+    const auto code = static_cast<std::uint8_t>(bits);
+    const float value = from_e4m3(code);
+    if (is_nan_e4m3(code)) {
+      EXPECT_TRUE(is_nan_e4m3(to_e4m3(value)));
+      continue;
+    }
+    EXPECT_EQ(to_e4m3(value), code);
+    if ((bits & 127) == 126) continue;
+    // Between a number and the next: the nearer one, and in the middle the even one.
+    const auto next = static_cast<std::uint8_t>(bits + 1);
+    const float middle = (value + from_e4m3(next)) / 2;
+    EXPECT_EQ(to_e4m3(middle), bits % 2 ? next : code);
+    EXPECT_EQ(to_e4m3(std::nextafter(middle, value)), code);
+    EXPECT_EQ(to_e4m3(std::nextafter(middle, from_e4m3(next))), next);
+  }
+  EXPECT_EQ(to_e4m3(1e9f), 0x7e);
+  EXPECT_EQ(to_e4m3(-INFINITY), 0xfe);
+  EXPECT_TRUE(is_nan_e4m3(to_e4m3(NAN)));
+}
+
 TEST(Float8, E8M0IsAPowerOfTwo) {
   for (int bits = 0; bits < 255; ++bits)
     EXPECT_EQ(from_e8m0(static_cast<std::uint8_t>(bits)), std::ldexp(1.0f, bits - 127)) << bits;
