@@ -2,13 +2,13 @@
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 SECONDS ?= 20
 # Rooms whose tests run under ASan and UBSan, and under TSan (those that use threads).
-ASAN_TESTS ?= backend engine model search serve cli eval text grade base tensor cache theory
+ASAN_TESTS ?= backend engine model quantise search serve cli eval text grade base tensor cache theory
 TSAN_TESTS ?= engine search serve eval base cache
 # Too slow under a sanitizer, and about numbers or whole programs: make test runs them.
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:Report*:Diagnose*:ContextsSearch*:Halving*:Chat.CtrlC*:*HumanEval*:*Hostile*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-vllm wheel test-python test-gpu test-faults test-kills test-valgrind fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-vllm test-quantize wheel test-python test-gpu test-faults test-kills test-valgrind fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -22,6 +22,7 @@ help:
 	@echo 'make test-clients  test the server with openai-python, lm-evaluation-harness, inspect_ai (PyPI)'
 	@echo 'make test-slurm  test tools/slurm on a real Slurm cluster on this machine'
 	@echo 'make test-vllm   test the remote engine with real vLLM on the CPU (PyPI, 6 GB); not part of make test'
+	@echo 'make test-quantize  read what quantize writes with compressed-tensors and transformers (PyPI)'
 	@echo 'make wheel       build the Python package for PYTHONS=$(PYTHONS) into build/wheels (PyPI)'
 	@echo 'make test-python install it into fresh environments and test it there (LM_EVAL=1: lm-evaluation-harness too)'
 	@echo 'make test-faults fail every allocation, thread, file operation once and for ever (PART=I/N: every N-th)'
@@ -105,6 +106,16 @@ test-vllm: build
 	@tools/setup clients
 	$(if $(filter build/vllm,$(VLLM)),tests/vllm/install $(VLLM))
 	cd tests/vllm && VLLM=$(abspath $(VLLM)) $(abspath $(VLLM))/bin/python -B -W ignore::ResourceWarning -m unittest -v $(VLLM_TESTS)
+
+# What quantize writes, read by others from PyPI in a virtual environment; QUANTIZE=FOLDER takes one that exists.
+QUANTIZE ?= build/quantize
+build/quantize: tests/quantise/requirements.txt
+	@tools/setup clients
+	python3 -m venv $@
+	$@/bin/pip install -q -r $<
+	@touch $@
+test-quantize: build $(QUANTIZE)
+	$(QUANTIZE)/bin/python -B tools/quantize_parity.py build/release/counterbeam models/tiny-dense models/tiny-hybrid
 
 # The Python package; PYTHONS='python3.10 python3.11 python3.12 python3.13' makes wheels for all of them.
 PYTHONS ?= python3

@@ -21,6 +21,7 @@ Command diagnose_command(const Globals& globals);
 Command report_command(const Globals& globals);
 Command contexts_command(const Globals& globals);
 Command inspect_command(const Globals& globals);
+Command quantize_command(const Globals& globals);
 Command tokenize_command(const Globals& globals);
 Command render_command(const Globals& globals);
 Command logits_command(const Globals& globals);

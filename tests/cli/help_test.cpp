@@ -64,10 +64,11 @@ bool has_program(const std::string& name) {
 
 TEST(Help, EveryCommandIsListedAndHasHelp) {
   const auto names = commands();
-  for (const char* name : {"ask",           "score",           "eval",   "merge",  "reproduce",
-                           "report",        "diagnose",        "bench",  "theory", "inspect",
-                           "logits",        "tokenize",        "render", "grade",  "contexts",
-                           "contexts list", "contexts search", "help",   "man",    "completion"})
+  for (const char* name :
+       {"ask",      "score",      "eval",     "merge",         "reproduce",       "report",
+        "diagnose", "bench",      "theory",   "inspect",       "logits",          "tokenize",
+        "render",   "grade",      "contexts", "contexts list", "contexts search", "help",
+        "man",      "completion", "quantize"})
     EXPECT_NE(std::find(names.begin(), names.end(), name), names.end()) << name;
   for (const std::string& name : names) {
     const CommandResult help = run_counterbeam(name + " --help");

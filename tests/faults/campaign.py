@@ -24,6 +24,8 @@ SEARCH = f'--threads 2 --cache-memory 16M -q --model {ROOT}/models/tiny-dense'.s
 EVAL = ('eval --task tiny-math,tiny-code --limit 2 --methods sample,cbs:beams=4:prune=2:block=8 --max-tokens 24 --concurrency 2 '
         '--deterministic --out {out}/run').split() + SEARCH
 
+QUANTIZE = f'quantize --to int4 --threads 2 -q {ROOT}/models/tiny-dense {{out}}/int4'.split()
+
 
 @dataclasses.dataclass
 class Scenario:
@@ -37,6 +39,7 @@ SCENARIOS = {
     'ask': Scenario(['ask', 'Compute 7 * 3^2 + 24.', '--beams', '4', '--prune', '2', '--block', '8', '--max-tokens', '16', '--trace',
                      '{out}/tree.html', *SEARCH]),
     'logits': Scenario(['logits', '--ids', '{out}/ids.json', '--out', '{out}/logits.npy', *SEARCH], files={'ids.json': '[1, 2, 3, 4, 5]'}),
+    'quantize': Scenario(QUANTIZE, again=QUANTIZE),
     'eval': Scenario(EVAL, again=[*EVAL, '--resume']),
     'grade': Scenario(['grade', '--task', 'math', '--jsonl'],
                       input=''.join(json.dumps({'gold': gold, 'pred': pred}) + '\n'
