@@ -2,7 +2,7 @@
 """Reads what `counterbeam quantize` writes with compressed-tensors and transformers, and compares.
 
 Usage: quantize_parity.py COUNTERBEAM MODEL_FOLDER... (needs torch, transformers and compressed-tensors from PyPI)
-For every model and format, with and without calibration:
+For every model and format, without calibration and, if the model has a tokenizer, with it:
 - every coded matrix, decoded by compressed-tensors in float32, has the relative squared error to its source that quantize reports;
 - tensors that stay dense are those of the source, bit for bit;
 - transformers loads the folder as it is, without a missing or unexpected tensor, and its logits in float32 are ours within a
@@ -25,7 +25,7 @@ IDS = [5, 17, 300, 41, 9, 8, 700, 23, 23, 512, 77, 1, 0, 64, 65, 66, 1000, 12, 9
 
 
 def tensors_of(folder):
-    return {name: tensor for file in sorted(folder.glob('*.safetensors')) for name, tensor in load_file(file).items()}
+    return {name: tensor for file in sorted(folder.glob('model*.safetensors')) for name, tensor in load_file(file).items()}
 
 
 def decoded(made, module, config):
@@ -53,8 +53,13 @@ def compare_weights(source, made, config):
     return modules, error / energy
 
 
+def ids_for(folder):
+    config = json.loads((folder / 'config.json').read_text())
+    return [i % config.get('text_config', config)['vocab_size'] for i in IDS]
+
+
 def our_logits(program, folder, place):
-    (place / 'ids.json').write_text(json.dumps(IDS))
+    (place / 'ids.json').write_text(json.dumps(ids_for(folder)))
     subprocess.run([program, '--device', 'cpu', '--dtype', 'f32', '-q', '--model', folder, 'logits', '--ids', place / 'ids.json', '--out',
                     place / 'logits.npy'], check=True)
     return numpy.load(place / 'logits.npy').astype(numpy.float64)
@@ -69,7 +74,7 @@ def their_logits(folder, modules):
     named = {name for name, _ in match_named_modules(model, targets, config.ignore)}
     assert named == set(modules), f'targets name {sorted(named ^ set(modules))}'
     with torch.no_grad():
-        return model.eval()(torch.tensor([IDS])).logits[0].double().numpy()
+        return model.eval()(torch.tensor([ids_for(folder)])).logits[0].double().numpy()
 
 
 def check(program, model, form, calibrate, place):
@@ -93,7 +98,7 @@ def main():
     program, *models = sys.argv[1:]
     for model in models:
         for form in ('fp8', 'int8', 'int4'):
-            for calibrate in (False, True):
+            for calibrate in (False, True)[:1 + (pathlib.Path(model) / 'tokenizer.json').exists()]:
                 with tempfile.TemporaryDirectory() as place:
                     check(pathlib.Path(program).resolve(), pathlib.Path(model), form, calibrate, pathlib.Path(place))
 

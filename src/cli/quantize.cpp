@@ -25,6 +25,10 @@ struct QuantizeOptions {
 };
 
 QuantiseOptions resolved(const QuantizeOptions& options, const Globals& globals) {
+  if (!globals.model.empty())
+    bad_input("quantize: the model is its first argument; leave --model out");
+  if (!globals.engine.empty())
+    bad_input("--engine: this needs the weights of the model in this process; leave it out");
   std::error_code error;
   if (std::filesystem::is_regular_file(options.model, error))
     bad_input("{}: is a file; quantize reads Hugging Face folders with safetensors", options.model);

@@ -52,7 +52,8 @@ struct RowCoder {
       const auto coded = std::span(codes).subspan(g * group, group);
       encode(part, scales[g], scheme.format, coded);
       for (std::size_t i = 0; i < group; ++i) {
-        const double off = part[i] - double{decode(coded[i], scheme.format)} * scales[g];
+        const float value = decode(coded[i], scheme.format) * scales[g];  // as readers compute it
+        const double off = double{part[i]} - value;
         error += off * off;
         energy += double{part[i]} * part[i];
       }

@@ -1,6 +1,7 @@
 #include "quantise/shard_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -91,11 +92,14 @@ ShardFile::ShardFile(const std::filesystem::path& work, const std::string& name,
       file_(path_),
       journal_(journal_path_) {
   const auto size = static_cast<off_t>(layout.bytes);
+  struct stat before;
+  if (::fstat(file_.number, &before) != 0) fail();
   // Space that is missing shows now and not hours later; some file systems cannot reserve it.
   if (::ftruncate(file_.number, size) != 0 ||
       (::fallocate(file_.number, 0, 0, size) != 0 && (errno == ENOSPC || errno == EDQUOT)) ||
       !write_at(file_.number, 0, layout.head.data(), layout.head.size()))
     fail();
+  if (before.st_size != size) return;  // new, or not the file that the journal is of
   std::tie(done_, journal_bytes_) = read_entries(read_file(journal_path_), names_);
   entered_ = done_.size();
 }

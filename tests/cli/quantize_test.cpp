@@ -100,6 +100,8 @@ TEST_F(Quantize, RefusesBadUsage) {
       {"--to int3 tiny-dense " + at("out"), "allowed: fp8, int8, int4"},
       {"--to int4 --group 100 tiny-dense " + at("out"), "allowed: 32, 64, 128"},
       {"--to fp8 --group 64 tiny-dense " + at("out"), "--group is for int8 and int4"},
+      {"--to int4 --model x tiny-dense " + at("out"), "leave --model out"},
+      {"--to int4 --engine http://127.0.0.1:9 tiny-dense " + at("out"), "--engine: this needs"},
       {"--to int4 tiny-dense " + at("mine"), "holds files already"},
       {"--to int4 tiny-dense " + at("mine/notes.txt"), "is a file"},
       {"--to int4 " + at("absent") + " " + at("out"), "absent"},
