@@ -17,9 +17,7 @@ function(room name)
   if(sources)
     add_library(counterbeam_${name} STATIC ${sources})
     compile_together(counterbeam_${name})
-    if(COUNTERBEAM_COVERAGE)
-      count_branches(${name})
-    endif()
+    instrument_room(${name})
   else()
     add_library(counterbeam_${name} INTERFACE)
     set(reach INTERFACE)
@@ -29,8 +27,9 @@ function(room name)
   target_link_libraries(counterbeam_${name} ${reach} ${ROOM_NEEDS})
 endfunction()
 
-# room_test(NAME NEEDS ...): builds tests/NAME/*.cpp as the test program test_NAME. Under
-# sanitizers the tests themselves are not optimized: compiling them takes longer than running them.
+# room_test(NAME NEEDS ...): builds tests/NAME/*.cpp as the test program test_NAME. The tests
+# themselves are optimized a little, and under sanitizers not at all: compiling them takes longer
+# than running them.
 function(room_test name)
   cmake_parse_arguments(TEST "" "" "NEEDS" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/${name}/*.cpp)
@@ -39,7 +38,8 @@ function(room_test name)
   endif()
   add_executable(test_${name} ${sources})
   target_include_directories(test_${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
-  target_compile_options(test_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>)
+  target_compile_options(test_${name} PRIVATE $<$<CONFIG:RelWithDebInfo>:-O0>
+                         $<$<CONFIG:Release>:-O1>)
   target_compile_definitions(test_${name} PRIVATE
     COUNTERBEAM_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
     COUNTERBEAM_BINARY="$<TARGET_FILE:counterbeam>")

@@ -70,8 +70,8 @@ TEST(RemoteFaults, TransientFailuresAreRepeated) {
       {"cut", cut_connection()},
       {"closed", {.raw = [](int) {}}}};
   for (const auto& [name, reply] : faults) {
-    FaultyServer faulty([&](int number) -> std::optional<SpokenReply> {
-      if (number % 2 == 0) return reply;
+    FaultyServer faulty([&, &fault = reply](int number) -> std::optional<SpokenReply> {
+      if (number % 2 == 0) return fault;
       return std::nullopt;
     });
     RemoteEngine engine(simulated_options({faulty.server->url()}), simulated_model());

@@ -125,7 +125,7 @@ TEST(RemoteProtocol, RowsByTokenIds) {
             true);
   for (const auto& [values, message] :
        {std::pair{"!!", "not in base64"}, {"AAAA", "no .npy file"}, {"", "no .npy file"}})
-    EXPECT_THAT(refusal([&] { npy_values(values, 2); }), HasSubstr(message));
+    EXPECT_THAT(refusal([given = values] { npy_values(given, 2); }), HasSubstr(message));
 }
 
 TEST(RemoteProtocol, SGLangEntriesCarryTheirTokens) {

@@ -102,7 +102,7 @@ TEST(ContextBook, BadFilesNameFilePairAndRemedy) {
        "pairs.json"},
   };
   for (const auto& [content, message] : cases)
-    EXPECT_THAT(error_of([&] { book_with(content); }), HasSubstr(message)) << content;
+    EXPECT_THAT(error_of([&given = content] { book_with(given); }), HasSubstr(message)) << content;
   EXPECT_THAT(error_of([] { ContextBook().add_file("no-such.json"); }), HasSubstr("no-such.json"));
 }
 

@@ -103,7 +103,7 @@ TEST(Methods, BadStringsSayWhatIsWrong) {
       {"token-contrast:policy=x", "policy: \"x\" is not known; allowed: tilt, cfg, cad"},
   };
   for (const auto& [text, message] : cases)
-    EXPECT_THAT(error_of([&] { parse_method(text); }), HasSubstr(message)) << text;
+    EXPECT_THAT(error_of([&given = text] { parse_method(given); }), HasSubstr(message)) << text;
   EXPECT_THAT(error_of([] { parse_methods("beam,beam"); }), HasSubstr("beam is given twice"));
   EXPECT_THAT(error_of([] { parse_methods("beam,"); }), HasSubstr("method \"\" is not known"));
 }
