@@ -132,6 +132,15 @@ TEST(DataFile, AnArchiveCutAtAnyByteIsAnError) {
   EXPECT_FALSE(refusal("math500", "rows.jsonl.gz", damaged).empty());
 }
 
+TEST(DataFile, AnArchiveThatGrowsTooMuchStopsAtTheLimit) {
+  const std::string member = gzipped(std::string(std::size_t{32} << 20, ' '));
+  std::string bomb;
+  for (int i = 0; i < 33; ++i) bomb += member;
+  EXPECT_LT(bomb.size(), std::size_t{2} << 20);
+  EXPECT_NE(refusal("math500", "rows.jsonl.gz", bomb).find("decompresses to more than 1073741824"),
+            std::string::npos);
+}
+
 TEST(DataFile, CsvQuotesLineEndsAndCommas) {
   const TemporaryFolder folder;
   const auto path =

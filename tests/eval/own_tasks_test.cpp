@@ -227,6 +227,10 @@ TEST(OwnGraders, ExactAndRegex) {
   EXPECT_FALSE(grade("Paris", "<think>Paris</think>Lyon").correct);
   EXPECT_TRUE(grade("\\Aparis\\z", " paris \n").correct) << "trimmed";
   EXPECT_FALSE(grade("x", "\xff\xfe").correct);
+  // A matcher that tries every split of the letters would not end.
+  const std::string letters = std::string(2000, 'a') + "b";
+  EXPECT_FALSE(grade("(a+)+\\z", letters.c_str()).correct);
+  EXPECT_FALSE(grade("(a|aa)+\\z", letters.c_str()).correct);
 }
 
 }  // namespace

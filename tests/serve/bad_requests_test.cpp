@@ -189,6 +189,20 @@ TEST(BadRequests, AbuseOfTheRawSocket) {
   }
 }
 
+TEST(BadRequests, TooManyPromptsOrChoices) {
+  const auto prompts = [](int count) {
+    return Json(std::vector<std::string>(std::size_t(count), "a"));
+  };
+  for (const auto& [prompt, n, param] :
+       {std::tuple(prompts(100000), 1, "prompt"), std::tuple(prompts(64), 100, "n")}) {
+    const Json body = {{"prompt", prompt}, {"n", n}, {"max_tokens", 1}};
+    const Answer answer = post(shared_port(), "/v1/completions", body);
+    EXPECT_EQ(answer.status, 400) << param;
+    EXPECT_EQ(answer.json()["error"]["param"], param) << answer.body;
+    expect_clean(answer, param);
+  }
+}
+
 TEST(BadRequests, JsonThatIsNoneOrTooMuch) {
   std::string deep(100000, '['), wide = "{\"prompt\": [";
   for (int i = 0; i < 700000; ++i) wide += "1,";
