@@ -72,6 +72,38 @@ TEST(JsonFields, ReadsTypesAndRanges) {
   EXPECT_EQ(message_of([&] { fields.array("o"); }), "f.json: o {...} is not an array");
 }
 
+TEST(JsonFields, EveryWrongMemberIsNamed) {
+  const Json json = parse_json(
+      R"({"half": 1.5, "huge": 18446744073709551615, "low": -1, "text": "t", "list": [1], "flag": true})",
+      "x");
+  const JsonFields fields(json, "f.json", "part.");
+  EXPECT_EQ(message_of([&] { fields.integer("half", 0, 9); }),
+            "f.json: part.half 1.5 is not a whole number from 0 to 9");
+  EXPECT_EQ(message_of([&] { fields.integer("huge", 0, 9); }),
+            "f.json: part.huge 18446744073709551615 is not a whole number from 0 to 9");
+  EXPECT_EQ(message_of([&] { fields.integer("text", 0, 9); }),
+            "f.json: part.text \"t\" is not a whole number from 0 to 9");
+  EXPECT_EQ(message_of([&] { fields.integer("low", -9, -2); }),
+            "f.json: part.low -1 is not a whole number from -9 to -2");
+  EXPECT_EQ(message_of([&] { fields.number("text", 0, 9); }),
+            "f.json: part.text \"t\" is not a number above 0 and at most 9");
+  EXPECT_EQ(message_of([&] { fields.number("low", 0, 9); }),
+            "f.json: part.low -1 is not a number above 0 and at most 9");
+  EXPECT_EQ(message_of([&] { fields.number("half", 0, 1); }),
+            "f.json: part.half 1.5 is not a number above 0 and at most 1");
+  EXPECT_EQ(message_of([&] { fields.boolean("text"); }),
+            "f.json: part.text \"t\" is not true or false");
+  EXPECT_EQ(message_of([&] { fields.string("list"); }), "f.json: part.list [...] is not a string");
+  EXPECT_EQ(message_of([&] { fields.object("flag"); }), "f.json: part.flag true is not an object");
+  EXPECT_EQ(message_of([&] { fields.wrong("absent", "is needed"); }),
+            "f.json: part.absent null is needed");
+  EXPECT_EQ(fields.number("absent", 0, 1), std::nullopt);
+  EXPECT_EQ(fields.boolean("absent"), std::nullopt);
+  EXPECT_EQ(fields.string("absent"), std::nullopt);
+  EXPECT_EQ(fields.object("absent"), std::nullopt);
+  EXPECT_EQ(fields.array("absent"), nullptr);
+}
+
 TEST(JsonCursor, WalksNestedValues) {
   JsonCursor cursor(
       R"( {"a": [1, 2, 3], "skip": [{"x": [-1.5e3, true, null, "\n"]}], "\u20ac\ud83d\ude00": "v"} )",
@@ -98,6 +130,16 @@ TEST(JsonCursor, ReadsTheWholeRangeOfNumbers) {
       message_of([] { JsonCursor("18446744073709551616", "x", "mend it").unsigned_integer("n"); }),
       "x: byte 0: n must be a whole number from 0 to 2^64 - 1, found \"18446744073709551616\"; "
       "mend it");
+  EXPECT_THROW(JsonCursor("184467440737095516150", "x", "").unsigned_integer("n"), Error);
+  EXPECT_THROW(JsonCursor("1844674407370955161500", "x", "").unsigned_integer("n"), Error);
+}
+
+TEST(JsonCursor, WhiteSpaceAndBrokenEscapes) {
+  EXPECT_EQ(JsonCursor("\r\n\t 7", "x", "").unsigned_integer("n"), 7u);
+  for (const char* text : {R"("\u12")", R"("\u12)", R"("\u12g4")", R"("\ud83d\u0041")",
+                           R"("\ud83d\uffff")", R"("\ude00")", R"("\ud83d")", R"("\x")"})
+    EXPECT_THROW(JsonCursor(text, "x", "").string("s"), Error) << text;
+  EXPECT_EQ(JsonCursor(R"("\ue000")", "x", "").string("s"), "\xee\x80\x80");
 }
 
 }  // namespace

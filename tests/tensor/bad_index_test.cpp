@@ -97,6 +97,23 @@ TEST(BadIndex, HasItsMessage) {
   }
 }
 
+TEST(BadIndex, TooManyEntriesOrFiles) {
+  const auto message_of = [](int tensors, int files) {
+    std::string text = "{\"weight_map\": {";
+    for (int i = 0; i < tensors; ++i)
+      text += fmt::format("{}\"{}\":\"{}.safetensors\"", i ? "," : "", i, i % files);
+    try {
+      ShardIndex(text + "}}", "index.json");
+      return std::string("no error");
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(message_of((1 << 18) + 1, 1), "index.json: weight_map has more than 262144 entries");
+  EXPECT_EQ(message_of(4097, 4097), "index.json: weight_map names more than 4096 files");
+  EXPECT_EQ(message_of(4097, 4096), "no error");
+}
+
 TEST(BadIndex, MemoryIsBoundedByTheFileSize) {
   std::string text = "{\"weight_map\":{";
   for (int i = 0; i < 250000; ++i) text += fmt::format("\"{}\":\"{}.safetensors\",", i, i % 4000);

@@ -60,6 +60,33 @@ TEST(Gguf, ReadsKeys) {
   EXPECT_EQ(content.find("absent"), nullptr);
 }
 
+TEST(Gguf, NumbersOfEveryKind) {
+  GgufWriter writer;
+  writer.keys.push_back(key_of("u8", GgufKind::U8, raw<std::uint8_t>(200)));
+  writer.keys.push_back(key_of("i8", GgufKind::I8, raw<std::int8_t>(-5)));
+  writer.keys.push_back(key_of("u16", GgufKind::U16, raw<std::uint16_t>(60000)));
+  writer.keys.push_back(key_of("i64", GgufKind::I64, raw<std::int64_t>(-(1LL << 40))));
+  writer.keys.push_back(key_of("u64", GgufKind::U64, raw<std::uint64_t>(1ULL << 40)));
+  writer.keys.push_back(key_of("f32", GgufKind::F32, raw(0.25f)));
+  writer.keys.push_back(bool_key("flag", false));
+  writer.keys.push_back(string_key("text", "a"));
+  const std::string bytes = writer.bytes();
+  const GgufContent content = read(bytes);
+  EXPECT_EQ(content.find("u8")->integer(), 200);
+  EXPECT_EQ(content.find("i8")->integer(), -5);
+  EXPECT_EQ(content.find("u16")->integer(), 60000);
+  EXPECT_EQ(content.find("i64")->integer(), -(1LL << 40));
+  EXPECT_EQ(content.find("u64")->integer(), 1LL << 40);
+  EXPECT_EQ(content.find("f32")->number(), 0.25);
+  EXPECT_EQ(content.find("f32")->number(1), std::nullopt) << "there is one";
+  EXPECT_EQ(content.find("flag")->boolean(), false);
+  EXPECT_EQ(content.find("flag")->boolean(1), std::nullopt);
+  EXPECT_EQ(content.find("flag")->number(), std::nullopt);
+  EXPECT_EQ(content.find("f32")->boolean(), std::nullopt);
+  EXPECT_EQ(content.find("text")->number(), std::nullopt);
+  EXPECT_EQ(content.find("u8")->string(), std::nullopt);
+}
+
 TEST(Gguf, ReadsTensorsOfEveryAlignmentAndVersion) {
   for (const std::size_t alignment : {1, 8, 32, 64, 4096})
     for (const std::uint32_t version : {2u, 3u}) {

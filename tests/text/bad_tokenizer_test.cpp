@@ -72,6 +72,10 @@ std::vector<BadTokenizer> bad_files() {
       {model(R"({"type":"BPE","vocab":{"a":0},"merges":["a a"]})"),
        "makes a token that model.vocab lacks"},
       {model(R"({"type":"BPE","vocab":{"a":0},"merges":[],"dropout":0.1})"), "model.dropout 0.1"},
+      {model(R"({"type":"BPE","vocab":{"a":0},"merges":[],"dropout":"often"})"),
+       "model.dropout \"often\""},
+      {model(R"({"type":"BPE","vocab":{"a":0},"vocab":{"b":0},"merges":[]})"),
+       "\"vocab\" occurs twice"},
       {model(R"({"type":"BPE","vocab":{"a":0},"merges":[],"fuse_unk":"yes"})"),
        "model.fuse_unk must be true or false"},
       {model(R"({"type":"BPE","vocab":{"a":0},"merges":[],"unk_token":5})"),
@@ -142,6 +146,15 @@ std::vector<BadTokenizer> bad_files() {
        "\"<s>\" is not among post_processor.special_tokens"},
       {with(R"("post_processor":{"type":"RobertaProcessing","cls":["<s>"],"sep":["</s>",2]})"),
        "post_processor.cls must be [text, id]"},
+      {with(
+           R"("post_processor":{"type":"RobertaProcessing","cls":["<s>",4294967296],"sep":["</s>",2]})"),
+       "post_processor.cls[1] is no token id"},
+      {with(
+           R"("post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>"}}],"special_tokens":{"<s>":{"ids":[4294967296]}}})"),
+       "is no token id: 4294967296"},
+      {with(R"("pre_tokenizer":{"type":"Split","pattern":{"String":")" + std::string(5000, 'a') +
+            R"("},"behavior":"Isolated","invert":false})"),
+       "is longer than 4096 bytes"},
   };
 }
 

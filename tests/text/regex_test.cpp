@@ -111,6 +111,44 @@ TEST(Regex, EmptyMatchesDoNotRepeat) {
   EXPECT_EQ(matches("(a*)*", "aab"), (Found{"aa", ""}));
 }
 
+TEST(Regex, OptionsOfGroups) {
+  EXPECT_EQ(matches("(?i)a(?-i:b)", "Ab AB"), (Found{"Ab"}));
+  EXPECT_EQ(matches("(?m-m:a.)", "a\nab"), (Found{"ab"}));
+  EXPECT_EQ(matches("(?x) a\tb # a comment\n\r c", "a b abc"), (Found{"abc"}));
+  EXPECT_EQ(matches("(?x:a b)c#", "abc#"), (Found{"abc#"})) << "the rest is as before";
+  EXPECT_EQ(matches("(?x)ab# to the end", "ab"), (Found{"ab"}));
+  EXPECT_EQ(matches("a(?#note)b", "ab"), (Found{"ab"}));
+  EXPECT_EQ(matches("(?<name>a)b", "ab"), (Found{"ab"}));
+}
+
+TEST(Regex, EscapesOfEveryKind) {
+  EXPECT_EQ(matches("\\t\\f\\v\\a\\e\\r\\n", "\t\f\v\a\x1b\r\n"), (Found{"\t\f\v\a\x1b\r\n"}));
+  EXPECT_EQ(matches("\\x41\\x{e9}\\u00E9\\060\\cA", "A\u00e9\u00e90\x01"),
+            (Found{"A\u00e9\u00e90\x01"}));
+  EXPECT_EQ(matches("\\x4", "\x04"), (Found{"\x04"}));
+  EXPECT_EQ(matches("a\\Z", "a\n"), (Found{"a"}));
+  EXPECT_EQ(matches("\\Bb", "ab b"), (Found{"b"}));
+  EXPECT_EQ(matches("\\N+", "a\nb"), (Found{"a", "b"}));
+  EXPECT_EQ(matches("\\O+", "a\nb"), (Found{"a\nb"}));
+  EXPECT_EQ(matches("\\R", "a\r\nb\nc"), (Found{"\r\n", "\n"}));
+  EXPECT_EQ(matches("\\D+", "12ab"), (Found{"ab"}));
+  EXPECT_EQ(matches("\\H+", "fag"), (Found{"g"}));
+  EXPECT_EQ(matches("\\p{Word}+", "a_1 b"), (Found{"a_1", "b"}));
+}
+
+TEST(Regex, IntervalsAndClassesInTheirCorners) {
+  EXPECT_EQ(matches("a{2,}b", "aaab ab"), (Found{"aaab"}));
+  EXPECT_EQ(matches("a{,}", "a{,}"), (Found{"a{,}"}));
+  EXPECT_EQ(matches("[a-]+", "b-a"), (Found{"-a"}));
+  EXPECT_EQ(matches("[\\d-]+", "a1-2"), (Found{"1-2"}));
+  EXPECT_EQ(matches("[a-[b]]+", "ab-c"), (Found{"ab-"}));
+  EXPECT_EQ(matches("[a-\\x63]+", "abcd"), (Found{"abc"}));
+  EXPECT_EQ(matches("[\\101]", "BA"), (Found{"A"}));
+  EXPECT_EQ(matches("[\\b]", "a\bc"), (Found{"\b"}));
+  EXPECT_EQ(matches("[[:a1:]]+", "a:1b"), (Found{"a:1"})) << "not the name of a class";
+  EXPECT_EQ(matches("[[:{:]]+", "a:{"), (Found{":{"}));
+}
+
 TEST(Regex, RejectsUnsupportedSyntax) {
   for (const char* pattern : {"(",
                               ")",
@@ -132,9 +170,32 @@ TEST(Regex, RejectsUnsupportedSyntax) {
                               "\\x{110000}",
                               "a{3,2}",
                               "[]",
+                              "+a",
+                              "?a",
+                              "a\\",
+                              "\\G",
+                              "\\Ka",
+                              "(a)\\g<1>",
+                              "\\y",
+                              "\\Y",
+                              "\\x{41",
+                              "\\x{",
+                              "\\xz",
+                              "\\x/",
+                              "\\x:",
+                              "\\u00e",
+                              "\\uD800",
+                              "[\\d-a]",
+                              "[a-\\d]",
+                              "[[:alpha",
+                              "(?x",
+                              "(?#",
+                              "(?<n",
                               "\\pL"})
     EXPECT_THROW(Regex{pattern}, RegexProblem) << pattern;
   EXPECT_THROW(Regex{std::string(5000, '(') + std::string(5000, ')')}, RegexProblem);
+  EXPECT_THROW(Regex{std::string(5000, '[') + "a" + std::string(5000, ']')}, RegexProblem);
+  EXPECT_THROW(Regex{"a" + std::string(5000, '*')}, RegexProblem);
   EXPECT_THROW(Regex{"(((a{1000}){1000}){1000})"}, RegexProblem);
 }
 

@@ -253,9 +253,9 @@ class Lexer {
     std::string spelled(text_.substr(from, end - from));
     std::erase(spelled, '_');
     std::int64_t number = 0;
-    const auto [stop, error] =
+    const auto read =
         std::from_chars(spelled.data(), spelled.data() + spelled.size(), number, radix);
-    if (error != std::errc() || stop != spelled.data() + spelled.size())
+    if (read.ec != std::errc())
       fail(fmt::format("the integer {} does not fit in 64 bits", spelled));
     add(TokenKind::Integer, spelled);
     tokens_.back().integer = number;

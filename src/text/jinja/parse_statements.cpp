@@ -35,18 +35,13 @@ std::unique_ptr<Stmt> make_stmt(StmtKind kind, const Token& tag) {
 
 }  // namespace
 
+// Of a token inside a tag.
 std::string describe(const Token& token) {
   switch (token.kind) {
-    case TokenKind::BlockBegin:
-      return "begin of statement block";
     case TokenKind::BlockEnd:
       return "end of statement block";
-    case TokenKind::VariableBegin:
-      return "begin of print statement";
     case TokenKind::VariableEnd:
       return "end of print statement";
-    case TokenKind::Data:
-      return "template data / text";
     case TokenKind::End:
       return "end of template";
     case TokenKind::String:
@@ -65,8 +60,7 @@ Parser::Parser(std::vector<Token> tokens, Program& program, const Limits& limits
 }
 
 void Parser::run() {
-  program_.body = parse_body({});
-  if (!current().is(TokenKind::End)) fail(fmt::format("unexpected '{}'", describe(current())));
+  program_.body = parse_body({});  // up to the end of the template
   if (!unknown_.empty()) fail(unknown_[0].message, unknown_[0].line);
 }
 
@@ -157,7 +151,7 @@ Body Parser::parse_body(std::initializer_list<std::string_view> ends) {
   }
   if (ends.size() > 0)
     fail(fmt::format("Unexpected end of template. '{}' of the tag '{}' is missing.",
-                     fmt::join(ends, "' or '"), tags_.empty() ? "" : tags_.back()));
+                     fmt::join(ends, "' or '"), tags_.back()));
   return body;
 }
 
