@@ -76,11 +76,11 @@ struct GenericSimd {
   static F fraction(F x) {
     return map([&](int i) { return x.v[i] - floor_of(x.v[i]); });
   }
-  // x * 2^floor(n), 0 where n < -126. REQUIRES n < 128.
+  // x * 2^floor(n), 0 where n < -126. REQUIRES n < 128, infinite or NaN; the latter two are kept.
   static F scale(F x, F n) {
     return map([&](int i) {
       if (n.v[i] < -126.0f) return 0.0f;
-      if (n.v[i] != n.v[i]) return n.v[i];
+      if (!(n.v[i] < 128.0f)) return n.v[i];
       const int exponent = static_cast<int>(floor_of(n.v[i])) + 127;
       return x.v[i] * std::bit_cast<float>(static_cast<std::uint32_t>(exponent) << 23);
     });
