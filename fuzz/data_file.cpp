@@ -5,20 +5,13 @@
 #include <cstdint>
 #include <set>
 
+#include "attempt.h"
 #include "eval/own_tasks.h"
 #include "scratch_file.h"
 
 using namespace counterbeam;
 
 namespace {
-
-template <typename Read>
-void attempt(Read read) {
-  try {
-    read();
-  } catch (const Error&) {
-  }
-}
 
 void check_rows(const std::vector<DataRow>& rows) {
   CB_CHECK(!rows.empty());

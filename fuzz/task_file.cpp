@@ -2,24 +2,13 @@
 // paraphrases of a search for contexts: refused, or read within the limits that they state.
 #include <cstdint>
 
+#include "attempt.h"
 #include "eval/own_tasks.h"
 #include "eval/paraphrase_file.h"
 #include "scratch_file.h"
 #include "search/context_book.h"
 
 using namespace counterbeam;
-
-namespace {
-
-template <typename Read>
-void attempt(Read read) {
-  try {
-    read();
-  } catch (const Error&) {
-  }
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const ScratchFolder kFolder;

@@ -58,18 +58,20 @@ def _start(ask: Ask, question: Any, options: dict[str, Any], put: Callable[[obje
     return thread, token
 
 
+def _event(item: object) -> Event | None:
+    """What a queue gave: an event, None at the end, or an exception, which is raised."""
+    if isinstance(item, BaseException):
+        raise item
+    assert item is None or isinstance(item, Event)
+    return item
+
+
 def stream(ask: Ask, question: Any, options: dict[str, Any]) -> Iterator[Event]:
     items: queue.SimpleQueue[object] = queue.SimpleQueue()
     thread, token = _start(ask, question, options, items.put)
     try:
-        while True:
-            item = items.get()
-            if item is None:
-                return
-            if isinstance(item, BaseException):
-                raise item
-            assert isinstance(item, Event)
-            yield item
+        while event := _event(items.get()):
+            yield event
     finally:
         token.cancel()
         thread.join()
@@ -87,14 +89,8 @@ async def stream_async(ask: Ask, question: Any, options: dict[str, Any]) -> Asyn
 
     thread, token = _start(ask, question, options, put)
     try:
-        while True:
-            item = await items.get()
-            if item is None:
-                return
-            if isinstance(item, BaseException):
-                raise item
-            assert isinstance(item, Event)
-            yield item
+        while event := _event(await items.get()):
+            yield event
     finally:
         token.cancel()
 

@@ -37,7 +37,7 @@ class ListReader {
     auto parts = list_.model == TokenList::Model::ByteLevel ? byte_level() : sentence_piece();
     add_tokens(*parts);
     name_tokens(*parts);
-    count(*parts);
+    parts->count_tokens();
     return parts;
   }
 
@@ -161,16 +161,6 @@ class ListReader {
     ListParts::TemplateItem result;
     if (added && id) result.ids.push_back(*id);
     return result;
-  }
-
-  static void count(ListParts& parts) {
-    const Vocabulary& vocabulary = parts.bpe.vocabulary();
-    parts.size = vocabulary.size();
-    parts.id_limit = vocabulary.id_limit();
-    for (const AddedToken& token : parts.added.all()) {
-      if (!vocabulary.find(token.content)) ++parts.size;
-      parts.id_limit = std::max(parts.id_limit, token.id + 1);
-    }
   }
 
   const TokenList& list_;

@@ -90,6 +90,16 @@ struct Tokenizer::Encoder {
   }
 };
 
+void Tokenizer::Parts::count_tokens() {
+  const Vocabulary& vocabulary = bpe.vocabulary();
+  size = vocabulary.size();
+  id_limit = vocabulary.id_limit();
+  for (const AddedToken& token : added.all()) {
+    if (!vocabulary.find(token.content)) ++size;
+    id_limit = std::max(id_limit, token.id + 1);
+  }
+}
+
 Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
 Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;

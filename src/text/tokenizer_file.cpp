@@ -52,7 +52,7 @@ class FileReader {
     with("added_tokens", [&](const JsonField& f) {
       if (!f.is_null()) read_added(f, *parts);
     });
-    count(*parts);
+    parts->count_tokens();
     return parts;
   }
 
@@ -223,16 +223,6 @@ class FileReader {
       if (!parts.added.add(std::move(token), std::move(pattern.text)))
         element.refuse(fmt::format("{} is the same text as another added token once normalized",
                                    in_quotes(content)));
-    }
-  }
-
-  static void count(Parts& parts) {
-    const Vocabulary& vocabulary = parts.bpe.vocabulary();
-    parts.size = vocabulary.size();
-    parts.id_limit = vocabulary.id_limit();
-    for (const AddedToken& token : parts.added.all()) {
-      if (!vocabulary.find(token.content)) ++parts.size;
-      parts.id_limit = std::max(parts.id_limit, token.id + 1);
     }
   }
 

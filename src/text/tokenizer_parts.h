@@ -35,6 +35,8 @@ class ScratchPool {
 
 struct Tokenizer::Parts {
   explicit Parts(Bpe model) : bpe(std::move(model)) {}
+  // Sets `size` and `id_limit` from the vocabulary and the added tokens.
+  void count_tokens();
 
   Bpe bpe;
   AddedTokens added;
