@@ -8,10 +8,14 @@
 namespace counterbeam::serve {
 namespace {
 
-// Tokens of a stream that come faster than this share a chunk. All streams together send about 200
-// chunks a second, because what builds and sends them takes the cores from the engine.
-std::chrono::milliseconds between_chunks(int streams) {
-  return std::chrono::milliseconds(std::clamp(5 * streams, 20, 100));
+using Clock = std::chrono::steady_clock;
+
+// When the next chunk of a stream may be sent; tokens that come earlier share it. All streams
+// together send about 200 chunks a second, and those that wait are sent at the same moments,
+// because every interruption takes a core from the engine.
+Clock::time_point next_chunk(Clock::time_point last, int streams) {
+  const Clock::duration between = std::chrono::milliseconds(std::clamp(5 * streams, 20, 100));
+  return Clock::time_point(last.time_since_epoch() / between * between + between);
 }
 
 }  // namespace
@@ -26,8 +30,8 @@ void Generation::token_drawn(Job& job, const DrawnToken& token) {
     if (token.top) job.drawn.back().top = *token.top;
     if (std::exchange(job.pump_planned, true)) return;
     const auto now = Clock::now();
-    const auto due = job.last_pump + between_chunks(services_.admission.running());
-    if (due > now) delay = std::chrono::duration_cast<std::chrono::milliseconds>(due - now);
+    const auto due = next_chunk(job.last_pump, services_.admission.running());
+    if (due > now) delay = std::chrono::ceil<std::chrono::milliseconds>(due - now);
   }
   services_.after(delay, [self = shared_from_this(), &job] {
     const std::lock_guard lock(self->mutex_);
