@@ -41,6 +41,7 @@ class Reference:
     """The same checkpoint in transformers and in `counterbeam logits`, float32."""
 
     def __init__(self, name):
+        torch.set_num_threads(1)  # the models are small; two threads wait for each other beside the server
         self.folder = MODELS / name
         self.tokenizer = AutoTokenizer.from_pretrained(self.folder)
         self.model = AutoModelForCausalLM.from_pretrained(self.folder, dtype=torch.float32).eval()
