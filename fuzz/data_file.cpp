@@ -22,7 +22,9 @@ void check_rows(const std::vector<DataRow>& rows) {
 }
 
 void check_problems(const std::filesystem::path& path, std::string_view grader) {
-  for (const TaskData& task : load_own_tasks(path, {.grader = std::string(grader)})) {
+  TaskOptions options;
+  options.grader = grader;
+  for (const TaskData& task : load_own_tasks(path, options)) {
     std::set<std::string> ids;
     for (const Problem& problem : task.problems) CB_CHECK(ids.insert(problem.id).second);
   }

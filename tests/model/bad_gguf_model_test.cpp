@@ -162,6 +162,55 @@ TEST_F(BadGgufModel, Rope) {
       });
 }
 
+TEST_F(BadGgufModel, ScalingOfRope) {
+  const auto scaling = [](const char* key) { return std::string("qwen2.rope.scaling.") + key; };
+  const auto yarn = [&](GgufFile& file) {
+    file.keys[scaling("type")] = string_key(scaling("type"), "yarn");
+    file.keys[scaling("factor")] = f32_key(scaling("factor"), 4);
+  };
+  expect_key("qwen2.rope.scaling.factor -0.5 is below 0", "qwen2", scaling("factor"),
+             f32_key(scaling("factor"), -0.5f));
+  expect_key(
+      "qwen2.rope.scaling.factor (array of f32 of 2) is not a number above -1 and at most "
+      "1000000000000000",
+      "qwen2", scaling("factor"), numbers_key<float>(scaling("factor"), GgufKind::F32, {2, 2}));
+  expect_key(
+      "qwen2.rope.scaling.factor \"2\" is not a number above -1 and at most 1000000000000000",
+      "qwen2", scaling("factor"), string_key(scaling("factor"), "2"));
+  expect_key(
+      "qwen2.rope.scaling.attn_factor inf is not a number above 0 and at most 1000000000000000",
+      "qwen2", scaling("attn_factor"), f32_key(scaling("attn_factor"), INFINITY));
+  expect(
+      "qwen2.rope.scaling.yarn_log_multiplier 0.5 is not supported (supported: 0, or no such key)",
+      "qwen2", [&](GgufFile& file) {
+        yarn(file);
+        file.keys[scaling("log")] = f32_key(scaling("yarn_log_multiplier"), 0.5f);
+      });
+  expect("qwen2.rope.scaling.yarn_beta_fast 1 is below yarn_beta_slow", "qwen2",
+         [&](GgufFile& file) {
+           yarn(file);
+           file.keys[scaling("fast")] = f32_key(scaling("yarn_beta_fast"), 1);
+           file.keys[scaling("slow")] = f32_key(scaling("yarn_beta_slow"), 2);
+         });
+  expect("qwen2.rope.scaling.yarn_beta_fast (absent) is below yarn_beta_slow", "qwen2",
+         [&](GgufFile& file) {
+           yarn(file);
+           file.keys[scaling("slow")] = f32_key(scaling("yarn_beta_slow"), 40);
+         });
+  expect("tensor rope_freqs.weight holds inf, not a number above 0", "llama", [](GgufFile& file) {
+    file.set("rope_freqs.weight", {8}, {1, 1, 1, 1, 1, INFINITY, 1, 1});
+  });
+  expect("qwen35.ssm.group_count 65536 times ssm.state_size 65536 is above 1048576", "qwen35",
+         [](GgufFile& file) {
+           for (const char* key : {"qwen35.ssm.group_count", "qwen35.ssm.state_size",
+                                   "qwen35.ssm.time_step_rank", "qwen35.ssm.inner_size"})
+             file.keys[key] = u32_key(key, 65536);
+         });
+  expect_key("llama.attention.causal (array of bool of 1) is not true or false", "llama",
+             "llama.attention.causal",
+             array_key("llama.attention.causal", GgufKind::Bool, 1, "\x01"));
+}
+
 TEST_F(BadGgufModel, Tensors) {
   expect_without("has no tensor token_embd.weight; the file is not complete, or not a text model",
                  "llama", "token_embd.weight");
@@ -225,6 +274,21 @@ TEST_F(BadGgufModel, Tokenizer) {
       "llama", key("token_type"),
       numbers_key<std::int32_t>(key("token_type"), GgufKind::I32,
                                 {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 7}));
+  expect_key(
+      "tokenizer.ggml.token_type (array of i32 of 12) has -1 for token 0, not a type from 0 "
+      "to 6",
+      "llama", key("token_type"),
+      numbers_key<std::int32_t>(key("token_type"), GgufKind::I32,
+                                {-1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}));
+  expect(
+      "tokenizer.ggml.token_type is missing; the tokenizer is not complete: convert the model "
+      "again",
+      "llama", [&](GgufFile& file) {
+        file.keys[key("model")] = string_key(key("model"), "llama");
+        file.keys[key("scores")] =
+            numbers_key<float>(key("scores"), GgufKind::F32, std::vector<float>(12));
+        file.keys.erase(key("token_type"));
+      });
   expect_without(
       "tokenizer.ggml.merges is missing; the tokenizer is not complete: convert the "
       "model again",

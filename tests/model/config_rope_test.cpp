@@ -31,6 +31,35 @@ TEST(Rope, OldAndNewSpellings) {
       32);
 }
 
+TEST(Rope, KindsHaveNames) {
+  const std::pair<RopeKind, const char*> names[] = {
+      {RopeKind::Default, "default"},   {RopeKind::Factors, "factors"},
+      {RopeKind::Linear, "linear"},     {RopeKind::Llama3, "llama3"},
+      {RopeKind::LongRope, "longrope"}, {RopeKind::Yarn, "yarn"}};
+  for (const auto& [kind, name] : names) EXPECT_EQ(name_of(kind), name);
+  EXPECT_EQ(read(R"({"rope_scaling": {"type": "mrope", "mrope_section": [8, 4, 4]}})").kind,
+            RopeKind::Default);
+}
+
+// Of yarn: 0.1 * mscale * log(factor) + 1, as in transformers; zero counts as not given.
+TEST(Rope, ScaleOfYarnBySettings) {
+  const auto scale = [](const std::string& more, double factor = 8) {
+    return read(fmt::format(R"({{"rope_scaling": {{"type": "yarn", "factor": {}{}}}}})", factor,
+                            more)
+                    .c_str())
+        .scale;
+  };
+  const double plain = 0.1 * std::log(8.0) + 1;
+  EXPECT_DOUBLE_EQ(scale(""), plain);
+  EXPECT_DOUBLE_EQ(scale(R"(, "mscale": 2)"), plain);
+  EXPECT_DOUBLE_EQ(scale(R"(, "mscale": 0, "mscale_all_dim": 1)"), plain);
+  EXPECT_DOUBLE_EQ(scale(R"(, "mscale": 1, "mscale_all_dim": 0)"), plain);
+  EXPECT_DOUBLE_EQ(scale(R"(, "mscale": 2, "mscale_all_dim": 1)"),
+                   (0.2 * std::log(8.0) + 1) / plain);
+  EXPECT_DOUBLE_EQ(scale(R"(, "attention_factor": 1.5)"), 1.5);
+  EXPECT_DOUBLE_EQ(scale("", 0.5), 1);
+}
+
 TEST(Rope, DefaultAndLinear) {
   const auto plain = inverse_frequencies(read("{}", 8));
   ASSERT_EQ(plain.size(), 4u);

@@ -49,6 +49,19 @@ TEST(Config, LlamaDefaults) {
   EXPECT_FALSE(config.dtype);
 }
 
+TEST(Config, EverySpellingOfADtypeAndAnActivation) {
+  const std::pair<const char*, std::optional<DType>> cases[] = {
+      {"bfloat16", DType::BF16}, {"torch.bfloat16", DType::BF16}, {"float16", DType::F16},
+      {"half", DType::F16},      {"float32", DType::F32},         {"torch.float", DType::F32},
+      {"auto", std::nullopt}};
+  for (const auto& [name, dtype] : cases) {
+    EXPECT_EQ(with(llama(), {{"dtype", name}}).dtype, dtype) << name;
+    EXPECT_EQ(with(llama(), {{"torch_dtype", name}}).dtype, dtype) << name;
+  }
+  EXPECT_EQ(with(llama(), {{"hidden_act", "swish"}}).activation, Activation::Silu);
+  EXPECT_THROW(parse_config(Json::array(), "config.json"), Error);
+}
+
 TEST(Config, BiasesFollowTheArchitecture) {
   const Json biases = {{"attention_bias", true}, {"mlp_bias", true}};
   const ModelConfig plain = with(llama(), biases);

@@ -215,6 +215,44 @@ TEST_F(GgufModelTest, PhiTakesTheLongFactorsWhereTheContextIsLong) {
   EXPECT_EQ(open(file)->config().rope.dividers[0], 2);
 }
 
+TEST_F(GgufModelTest, ScalingsOfRope) {
+  const auto rope = [&](const char* type, float factor, bool old_name = false) {
+    GgufFile file = small_gguf("qwen2");
+    const std::string key = old_name ? "qwen2.rope.scale_linear" : "qwen2.rope.scaling.factor";
+    file.keys["qwen2.rope.scaling.type"] = string_key("qwen2.rope.scaling.type", type);
+    file.keys[key] = f32_key(key, factor);
+    return open(file)->config().rope;
+  };
+  EXPECT_EQ(rope("none", 4).kind, RopeKind::Default);
+  EXPECT_EQ(rope("linear", 0).kind, RopeKind::Default);
+  EXPECT_EQ(rope("linear", 4).kind, RopeKind::Linear);
+  EXPECT_EQ(rope("linear", 4, true).factor, 4);
+  const RopeConfig yarn = rope("yarn", 4), shrunk = rope("yarn", 0.5f);
+  EXPECT_EQ(yarn.kind, RopeKind::Yarn);
+  EXPECT_EQ(yarn.beta_fast, 32);
+  EXPECT_EQ(yarn.beta_slow, 1);
+  EXPECT_DOUBLE_EQ(yarn.scale, 0.1 * std::log(4.0) + 1);
+  EXPECT_EQ(shrunk.scale, 1);
+}
+
+TEST_F(GgufModelTest, WindowsByPeriodAndByList) {
+  GgufFile file = small_gguf("gemma3");
+  const char *window = "gemma3.attention.sliding_window",
+             *pattern = "gemma3.attention.sliding_window_pattern";
+  file.keys[window] = u32_key(window, 7);
+  file.keys[pattern] = u32_key(pattern, 2);
+  ModelConfig config = open(file)->config();
+  EXPECT_EQ(config.layers[0].window, 7);
+  EXPECT_EQ(config.layers[1].window, 0);
+  file.keys[pattern] = array_key(pattern, GgufKind::Bool, 2, std::string("\x00\x01", 2));
+  config = open(file)->config();
+  EXPECT_EQ(config.layers[0].window, 0);
+  EXPECT_EQ(config.layers[1].window, 7);
+  const char* cap = "gemma3.attn_logit_softcapping";
+  file.keys[cap] = f32_key(cap, 0);
+  EXPECT_NO_THROW(open(file)->config()) << "0 stands for none";
+}
+
 TEST_F(GgufModelTest, DraftLayersAreLeftOut) {
   GgufFile file = small_gguf("qwen35");
   const Logits plain = logits(*open(file));
