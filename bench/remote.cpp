@@ -1,9 +1,10 @@
 // What the client adds to a block over a remote engine: 16 beams of 32 tokens under two contexts,
 // 48 requests in two rounds. The server, in this process, has canned answers and takes 1 ms for
-// each, one after the other; what of a block is not its time is the client's, the network's and the
-// wait for it. Scoring replies hold every row of the prompt, as those of vLLM's V1 runner do.
+// each, one after the other; all else that a block takes is the client's, the network's and the
+// wait for them. Scoring replies hold every row of the prompt, as those of vLLM's V1 runner do.
 #include <benchmark/benchmark.h>
 
+#include <atomic>
 #include <chrono>
 #include <mutex>
 
@@ -24,10 +25,6 @@ class CannedServer {
       : each_(each),
         listener_([this](const testing::HeardRequest& heard) { return answer(heard); }) {}
   std::string url() const { return listener_.url(); }
-  double busy_seconds() {
-    const std::lock_guard lock(mutex_);
-    return busy_;
-  }
 
  private:
   testing::SpokenReply answer(const testing::HeardRequest& heard) {
@@ -37,11 +34,13 @@ class CannedServer {
     if (heard.path != "/inference/v1/generate" ||
         heard.body.find("prompt_logprob_token_ids") != heard.body.npos)
       return {404, "{}"};
-    const std::lock_guard lock(mutex_);
-    const auto start = Clock::now();
+    Clock::time_point end;
+    {
+      const std::lock_guard lock(mutex_);
+      end = free_ = std::max(free_, Clock::now()) + each_;
+    }
     testing::SpokenReply reply{200, made(heard.body)};
-    std::this_thread::sleep_until(start + each_);
-    busy_ += std::chrono::duration<double>(Clock::now() - start).count();
+    std::this_thread::sleep_until(end);
     return reply;
   }
 
@@ -79,8 +78,8 @@ class CannedServer {
 
   const std::chrono::microseconds each_;
   std::mutex mutex_;
-  double busy_ = 0;
-  std::uint64_t next_ = 0;
+  Clock::time_point free_{};  // when it has answered everything so far
+  std::atomic<std::uint64_t> next_ = 0;
   testing::HttpListener listener_;
 };
 
@@ -93,7 +92,7 @@ void block(benchmark::State& state) {
   std::vector<std::vector<TokenId>> prompts;
   for (TokenId p = 0; p < 3; ++p)
     prompts.emplace_back(static_cast<std::size_t>(state.range(0)), 100 + p);
-  double seconds = 0, busy = 0;
+  double seconds = 0;
   std::int64_t rounds = 0, requests = 0, blocks = 0;
   for (auto _ : state) {
     Opened opened = engine.open(prompts);
@@ -106,18 +105,17 @@ void block(benchmark::State& state) {
       calls[b].followers = {&sequences[3 * b + 1], &sequences[3 * b + 2]};
       calls[b].max_tokens = kTokens;
     }
-    const double busy_before = server.busy_seconds();
     const std::int64_t rounds_before = engine.fleet().rounds(),
                        requests_before = engine.fleet().requests();
     const auto start = Clock::now();
     benchmark::DoNotOptimize(engine.extend(calls));
     seconds += std::chrono::duration<double>(Clock::now() - start).count();
-    busy += server.busy_seconds() - busy_before;
     rounds += engine.fleet().rounds() - rounds_before;
     requests += engine.fleet().requests() - requests_before;
     ++blocks;
   }
   const auto n = static_cast<double>(blocks);
+  const double busy = 1e-6 * static_cast<double>(state.range(1) * requests);
   state.counters["block_ms"] = 1e3 * seconds / n;
   state.counters["server_ms"] = 1e3 * busy / n;
   state.counters["client_ms"] = 1e3 * (seconds - busy) / n;

@@ -68,7 +68,9 @@ void read_metrics(std::string_view text, RemoteKind& kind) {
 RemoteReply ask_server(RemoteHttp& http, RemoteCall call, const std::string& url,
                        const Cancellation* cancellation) {
   call.timeout = kProbeTimeout;
-  RemoteReply reply = std::move(http.perform({std::move(call)}, cancellation)[0]);
+  RemoteHttp::Round round(http, 1);
+  round.send(std::move(call));
+  RemoteReply reply = std::move(round.next(cancellation)->reply);
   if (reply.outcome != RemoteReply::Outcome::Answered)
     failed("{}: {}; is the server running there?", url, reply.problem);
   if (reply.status == 401)

@@ -222,7 +222,6 @@ void RemoteFleet::run(std::span<RemoteJob> jobs, const Cancellation* cancellatio
   for (std::size_t i = 0; i < jobs.size(); ++i) all[i].job = &jobs[i];
   while (true) {
     std::vector<Sent*> open;
-    std::vector<RemoteCall> calls;
     double wait = 0;
     for (Sent& sent : all) {
       if (sent.done) continue;
@@ -232,6 +231,11 @@ void RemoteFleet::run(std::span<RemoteJob> jobs, const Cancellation* cancellatio
     if (open.empty()) return;
     if (cancellation && cancellation->cancelled()) throw Cancelled("cancelled");
     pause(wait, cancellation);
+    // What is sent first is on its way while the rest is written, and a reply is read while the
+    // server works on the next.
+    RemoteHttp::Round round(http_, open.size());
+    requests_ += static_cast<std::int64_t>(open.size());
+    ++rounds_;
     for (Sent* sent : open) {
       std::string url;
       {
@@ -242,12 +246,10 @@ void RemoteFleet::run(std::span<RemoteJob> jobs, const Cancellation* cancellatio
         url = servers_[sent->server].url;
       }
       RemoteRequest request = sent->job->request(sent->kind, sent->rank);
-      calls.push_back({url + request.path, std::move(request.body), std::move(request.headers)});
+      round.send({url + request.path, std::move(request.body), std::move(request.headers)});
     }
-    requests_ += static_cast<std::int64_t>(calls.size());
-    ++rounds_;
-    std::vector<RemoteReply> replies = http_.perform(std::move(calls), cancellation);
-    for (std::size_t i = 0; i < open.size(); ++i) judge(*open[i], std::move(replies[i]));
+    while (auto answer = round.next(cancellation))
+      judge(*open[answer->call], std::move(answer->reply));
   }
 }
 

@@ -14,19 +14,20 @@
 
 namespace counterbeam {
 
+// The calls of a round. Both lists have their room from the start, so that calls stay where they
+// are and handing over a reply needs no memory.
 struct RemoteHttp::Batch {
-  std::vector<RemoteCall> calls;
+  std::vector<RemoteCall> calls;  // of the round's thread; the loop has pointers to them
   std::mutex mutex;
   std::condition_variable changed;
-  std::vector<RemoteReply> replies;  // guarded by mutex until left is 0
-  std::size_t left = 0;              // guarded by mutex
+  std::vector<Round::Answer> arrived;  // guarded by mutex
   std::atomic<bool> abandoned = false;
 };
 
 // One call on its way. It lives on the loop's thread alone.
 struct RemoteHttp::Transfer {
   std::shared_ptr<Batch> batch;
-  std::size_t index = 0;
+  const RemoteCall* call = nullptr;
   std::string host{};
   CURL* handle = nullptr;
   curl_slist* headers = nullptr;
@@ -101,10 +102,10 @@ class RemoteHttp::Loop {
     curl_multi_cleanup(multi_);
   }
 
-  void add(const std::shared_ptr<Batch>& batch) {
+  void add(const std::shared_ptr<Batch>& batch, const RemoteCall& call) {
     {
       const std::lock_guard lock(mutex_);
-      for (std::size_t i = 0; i < batch->calls.size(); ++i) fresh_.push_back({batch, i});
+      fresh_.push_back({batch, &call});
     }
     wake();
   }
@@ -113,7 +114,7 @@ class RemoteHttp::Loop {
  private:
   struct Waiting {
     std::shared_ptr<Batch> batch;
-    std::size_t index;
+    const RemoteCall* call;
   };
 
   void run() {
@@ -145,7 +146,7 @@ class RemoteHttp::Loop {
       const std::lock_guard lock(mutex_);
       while (!fresh_.empty()) {
         const Waiting& one = fresh_.front();
-        queues_[origin_of(one.batch->calls[one.index].url)].push_back(one);
+        queues_[origin_of(one.call->url)].push_back(one);
         fresh_.pop_front();
       }
     }
@@ -159,10 +160,10 @@ class RemoteHttp::Loop {
   void start(const Waiting& waiting, const std::string& host) {
     auto transfer = std::make_unique<Transfer>();
     transfer->batch = waiting.batch;
-    transfer->index = waiting.index;
+    transfer->call = waiting.call;
     transfer->host = host;
     transfer->most = options_.most_bytes;
-    set_options(*transfer, waiting.batch->calls[waiting.index]);
+    set_options(*transfer, *waiting.call);
     CURL* handle = transfer->handle;
     active_.emplace(handle, std::move(transfer));
     ++in_flight_[host];
@@ -243,15 +244,16 @@ class RemoteHttp::Loop {
   using Active = std::map<CURL*, std::unique_ptr<Transfer>>;
 
   // Hands the reply over and frees the handle; its connection stays open for others.
-  void remove(Active::iterator place) {
-    const std::unique_ptr<Transfer> transfer = std::move(place->second);
-    active_.erase(place);
+  void remove(Active::iterator finished) {
+    const std::unique_ptr<Transfer> transfer = std::move(finished->second);
+    active_.erase(finished);
     curl_multi_remove_handle(multi_, transfer->handle);
     --in_flight_[transfer->host];
     Batch& batch = *transfer->batch;
     const std::lock_guard lock(batch.mutex);
-    batch.replies[transfer->index] = std::move(transfer->reply);
-    if (--batch.left == 0) batch.changed.notify_all();
+    const auto place = static_cast<std::size_t>(transfer->call - batch.calls.data());
+    batch.arrived.push_back({place, std::move(transfer->reply)});
+    batch.changed.notify_one();
   }
 
   void drop_abandoned() {
@@ -276,25 +278,31 @@ RemoteHttp::RemoteHttp(RemoteHttpOptions options)
     : loop_(std::make_unique<Loop>(std::move(options))) {}
 RemoteHttp::~RemoteHttp() = default;
 
-std::vector<RemoteReply> RemoteHttp::perform(std::vector<RemoteCall> calls,
-                                             const Cancellation* cancellation) {
-  if (calls.empty()) return {};
-  const auto batch = std::make_shared<Batch>();
-  batch->left = calls.size();
-  batch->replies.resize(calls.size());
-  batch->calls = std::move(calls);
-  loop_->add(batch);
-  std::unique_lock lock(batch->mutex);
-  while (batch->left > 0) {
-    batch->changed.wait_for(lock, std::chrono::milliseconds(cancellation ? 50 : 1000));
-    if (batch->left > 0 && cancellation && cancellation->cancelled()) {
-      batch->abandoned = true;
-      lock.unlock();
-      loop_->wake();
-      throw Cancelled("cancelled");
-    }
+RemoteHttp::Round::Round(RemoteHttp& http, std::size_t most_calls)
+    : http_(http), batch_(std::make_shared<Batch>()) {
+  batch_->calls.reserve(most_calls);
+  batch_->arrived.reserve(most_calls);
+}
+
+RemoteHttp::Round::~Round() {
+  if (had_ == batch_->calls.size()) return;
+  batch_->abandoned = true;
+  http_.loop_->wake();
+}
+
+void RemoteHttp::Round::send(RemoteCall call) {
+  CB_CHECK(batch_->calls.size() < batch_->calls.capacity());
+  http_.loop_->add(batch_, batch_->calls.emplace_back(std::move(call)));
+}
+
+std::optional<RemoteHttp::Round::Answer> RemoteHttp::Round::next(const Cancellation* cancellation) {
+  if (had_ == batch_->calls.size()) return std::nullopt;
+  std::unique_lock lock(batch_->mutex);
+  while (batch_->arrived.size() == had_) {
+    if (cancellation && cancellation->cancelled()) throw Cancelled("cancelled");
+    batch_->changed.wait_for(lock, std::chrono::milliseconds(cancellation ? 50 : 1000));
   }
-  return std::move(batch->replies);
+  return std::move(batch_->arrived[had_++]);
 }
 
 }  // namespace counterbeam

@@ -1,12 +1,12 @@
 // HTTP for the remote engine: many calls at once over connections that are kept open, on one thread
-// of libcurl's multi interface. Replies are bounded in size and time. Nothing here knows what the
-// calls mean or repeats them.
+// of libcurl's multi interface. Any thread may begin a round of calls. Replies are bounded in size
+// and time. Nothing here knows what the calls mean or repeats them.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <span>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,17 +45,37 @@ struct RemoteHttpOptions {
 };
 
 class RemoteHttp {
+  struct Batch;
+
  public:
   explicit RemoteHttp(RemoteHttpOptions options);
   ~RemoteHttp();
 
-  // Makes all calls together and returns their replies in the same order. Any thread may call.
-  // Cancelled: the calls are dropped at once, and servers see their connections close.
-  std::vector<RemoteReply> perform(std::vector<RemoteCall> calls,
-                                   const Cancellation* cancellation = nullptr);
+  // Calls in flight together, whose replies are had as they come. One thread uses it. Where it
+  // ends early, its calls are dropped at once, and servers see their connections close.
+  class Round {
+   public:
+    Round(RemoteHttp& http, std::size_t most_calls);
+    ~Round();
+    Round(const Round&) = delete;
+    Round& operator=(const Round&) = delete;
+
+    void send(RemoteCall call);
+
+    struct Answer {
+      std::size_t call;  // 0: the first that was sent
+      RemoteReply reply;
+    };
+    // Waits for the next reply; none when all have been had. Throws Cancelled.
+    std::optional<Answer> next(const Cancellation* cancellation = nullptr);
+
+   private:
+    RemoteHttp& http_;
+    std::shared_ptr<Batch> batch_;
+    std::size_t had_ = 0;
+  };
 
  private:
-  struct Batch;
   struct Transfer;
   class Loop;
   std::unique_ptr<Loop> loop_;
