@@ -182,6 +182,41 @@ TEST_F(LoadingTest, NaNInTheWeightsFailsTheRequestAndNotTheEngine) {
   }
 }
 
+// Some vanish, such as a bias of minus infinity before an exponential. None may come out as a
+// number.
+TEST_F(LoadingTest, ANonFiniteValueInAnyWeightIsAnErrorOrHasNoEffect) {
+  untie();
+  int points = 0, errors = 0;
+  for (auto& [name, weights] : tensors_) {
+    float& first = weights.values<float>()[0];
+    const float before = first;
+    for (const float value : {NAN, INFINITY, -INFINITY}) {
+      first = value;
+      for (const char* isa : {"reference", ""}) {
+        auto engine = load({.isa = isa});
+        EXPECT_THAT(engine->non_finite_weight(), HasSubstr(name));
+        Sequence sequence = open_one(*engine, {0, 1, 2});
+        ++points;
+        try {
+          const Extension extension = extend_one(
+              *engine, {.sequence = &sequence, .max_tokens = 4, .key = {.seed = 1}, .stop = {}});
+          for (const float logprob : extension.logprobs)
+            EXPECT_TRUE(std::isfinite(logprob)) << name << " " << value << " " << isa;
+        } catch (const Error& error) {
+          ++errors;
+          EXPECT_EQ(error.kind(), ErrorKind::Failed);
+          EXPECT_THAT(error.what(), HasSubstr("not finite")) << name;
+          EXPECT_EQ(engine->counters().non_finite, 1);
+          EXPECT_EQ(sequence.length(), 3);
+        }
+      }
+    }
+    first = before;
+  }
+  EXPECT_GE(points, 50);
+  EXPECT_GE(errors, points * 9 / 10);
+}
+
 TEST_F(LoadingTest, ANaNFailsOnlyItsOwnCall) {
   untie();
   tensor("model.embed_tokens.weight").values<float>()[7 * 16] = NAN;

@@ -84,6 +84,27 @@ TEST_P(MemoryTest, SearchesRunInATenthOfTheirMemory) {
   EXPECT_GT(counters.evictions + counters.preemptions, 50);
 }
 
+TEST_P(MemoryTest, FiveHundredPreemptionsChangeNoBit) {
+  std::vector<std::vector<float>> expected;
+  {
+    auto roomy = tiny_engine(config());
+    for (std::uint32_t q = 0; q < 8; ++q) expected.push_back(search(*roomy, q));
+  }
+  auto tight = tiny_engine(config(), {.cache_size = {14, 9}});
+  std::atomic<int> wrong = 0;
+  std::vector<std::thread> threads;
+  constexpr int kMostSearches = 400;  // how many it takes depends on the timing of threads
+  for (std::uint32_t q = 0; q < 8; ++q) {
+    threads.emplace_back([&, q] {
+      for (int i = 0; i < kMostSearches && tight->counters().preemptions < 500; ++i)
+        wrong += search(*tight, q) != expected[q];
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GE(tight->counters().preemptions, 500);
+}
+
 TEST_P(MemoryTest, IdleSequencesOfOthersDoNotBlock) {
   auto engine = tiny_engine(config(), {.cache_size = {13, 4}});
   std::vector<Sequence> held;
