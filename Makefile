@@ -8,7 +8,7 @@ TSAN_TESTS ?= engine search serve eval base cache
 SANITIZED ?= -*ShippedModel*:*ShippedParity*:Parity*:*CpuParity*f32:Eval*:Reproduce*:Report*:Diagnose*:ContextsSearch*:Halving*:Chat.CtrlC*:*HumanEval*:*/Hostile.*:*Statistics*
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-vllm test-quantize wheel test-python test-gpu test-faults test-kills test-valgrind fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
+.PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-vllm test-quantize wheel test-python test-gpu test-faults test-kills test-valgrind reliability fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean
 
 help:
 	@echo 'make demo        build, and show Counterbeam on a shipped model'
@@ -28,6 +28,7 @@ help:
 	@echo 'make test-faults fail every allocation, thread, file operation once and for ever (PART=I/N: every N-th)'
 	@echo 'make test-kills  kill -9 evaluations KILLS=$(KILLS) times, tear records, fill the disk, and compare'
 	@echo 'make test-valgrind  run the fuzz corpora under Valgrind'
+	@echo 'make reliability  run the rows ROWS=$(ROWS) of docs/reliability.md and print a table'
 	@echo 'make test-gpu    test the CUDA back end on a machine with a GPU'
 	@echo 'make fuzz-smoke  run every fuzz target for SECONDS=$(SECONDS)'
 	@echo 'make fuzz-night  run them for HOURS=$(HOURS) altogether, and keep what they find'
@@ -162,6 +163,10 @@ test-valgrind: setup
 
 # HOURS altogether; new inputs stay in build/fuzz-corpus for the next night.
 HOURS ?= 8
+ROWS ?= 1-20
+reliability: build test-asan fuzzers
+	tools/reliability --rows $(ROWS)
+
 fuzz-night: fuzzers
 	tools/fuzz_smoke build/asan/fuzz $$(awk 'BEGIN { print int($(HOURS) * 3600 * $(JOBS) / $(words $(wildcard fuzz/*.cpp))) + 1 }') $(JOBS) $(CURDIR)/build/fuzz-corpus
 
