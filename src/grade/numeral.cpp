@@ -19,15 +19,14 @@ int base_word(const std::string& word) {
   return 0;
 }
 
-// The value of the literal `start` followed by `period` repeated forever:
-// 0.a(b) = 0.a + b / (10^|a| (10^|b| - 1)).
+// The value of the decimal `start` followed by `period` repeated forever:
+// 0.a(b) = 0.a + b / (10^|a| (10^|b| - 1)). The limit on the text keeps every power small enough.
 Tree repeating_decimal(const std::string& start, const std::string& period) {
+  const auto power = [](std::size_t n) { return integer_power(10, static_cast<long>(n)).value(); };
   const std::size_t decimals = start.size() - start.find('.') - 1;
-  const auto shift = integer_power(10, static_cast<long>(decimals));
-  const auto nines = integer_power(10, static_cast<long>(period.size()));
-  const auto whole = parse_decimal(start), tail = parse_decimal(period);
-  if (!shift || !nines || !whole || !tail) refuse("too many digits");
-  return make_number(*whole + *tail / (*shift * (*nines - 1)));
+  return make_number(parse_decimal(start).value() +
+                     parse_decimal(period).value() /
+                         (power(decimals) * (power(period.size()) - 1)));
 }
 
 }  // namespace
@@ -71,7 +70,8 @@ Tree Parser::repeating(const Token& start) {
     in_.expect("{");
     const Token digits = in_.next();
     in_.expect("}");
-    if (!plain_integer(digits)) refuse("a strange repeating decimal");
+    const bool exponent = start.text.find_first_of("eE") != std::string::npos;
+    if (exponent || !plain_integer(digits)) refuse("a strange repeating decimal");
     return repeating_decimal(start.text, digits.text);
   }
   if (!in_.is(TokenKind::Junk) || in_.peek().text != "...") return nullptr;

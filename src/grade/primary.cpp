@@ -262,17 +262,19 @@ Tree Parser::braces() {
 Tree Parser::set_braces() {
   in_.next();
   if (in_.accept("\\}")) return make(Kind::Set, {});
+  const int bars = bars_;
+  bars_ = 1;  // here a bar means "such that"
   if (in_.is(TokenKind::Symbol) && (in_.is(":", 1) || in_.is("in", 1))) {
     in_.next();
     if (in_.accept("in") && set_expression()->kind != Kind::Reals)
       refuse("a condition on other than the reals");
     if (!in_.accept(":") && !in_.accept("mid")) in_.expect("|");
+    bars_ = 0;
     const Tree condition = list();
+    bars_ = bars;
     in_.expect("\\}");
     return condition;
   }
-  const int bars = bars_;
-  bars_ = 1;  // here a bar means "such that"
   Tree inner = list();
   if (in_.accept("|") || in_.accept("mid")) {
     bars_ = 0;
