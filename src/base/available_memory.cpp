@@ -2,37 +2,26 @@
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
-#include <optional>
 #include <string>
+
+#include "base/control_group.h"
 
 namespace counterbeam {
 namespace {
 
-// None: there is no such file, or it holds no number ("max").
-std::optional<std::int64_t> number_in(const char* path) {
-  std::int64_t number = 0;
-  if (std::ifstream(path) >> number) return number;
-  return std::nullopt;
-}
-
-// What the control group (version 2) leaves of its limit.
-std::int64_t left_by_control_group() {
-  const auto limit = number_in("/sys/fs/cgroup/memory.max");
-  const auto used = number_in("/sys/fs/cgroup/memory.current");
-  if (!limit || !used) return std::numeric_limits<std::int64_t>::max();
-  return std::max<std::int64_t>(*limit - *used, 0);
+std::int64_t available_on_the_machine(const std::string& root) {
+  std::ifstream file(root + "/proc/meminfo");
+  std::string key, unit;
+  for (std::int64_t kibibytes; file >> key >> kibibytes >> unit;)
+    if (key == "MemAvailable:") return kibibytes * 1024;
+  return std::int64_t{4} << 30;
 }
 
 }  // namespace
 
-std::int64_t available_memory() {
-  std::ifstream file("/proc/meminfo");
-  std::string key, unit;
-  for (std::int64_t kibibytes; file >> key >> kibibytes >> unit;) {
-    if (key == "MemAvailable:") return std::min(kibibytes * 1024, left_by_control_group());
-  }
-  return std::min(std::int64_t{4} << 30, left_by_control_group());
+std::int64_t available_memory(const std::string& root) {
+  const std::int64_t machine = available_on_the_machine(root);
+  return std::min(machine, left_by_control_groups(GroupResource::Memory, root).value_or(machine));
 }
 
 }  // namespace counterbeam

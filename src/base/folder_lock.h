@@ -3,10 +3,12 @@
 
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace counterbeam {
 
-// Locks a folder for this process (flock); the kernel releases the lock even after kill -9.
+// Locks a folder for this process (flock); the kernel releases the lock even after kill -9. Folders
+// that were made for the lock and are empty at its end, as after a refusal, are removed.
 class FolderLock {
  public:
   // Creates the folder if needed. Throws Error if another process holds the lock; `named` is how
@@ -17,6 +19,7 @@ class FolderLock {
   FolderLock& operator=(const FolderLock&) = delete;
 
  private:
+  std::vector<std::filesystem::path> made_;  // the locked one first
   int folder_;
 };
 

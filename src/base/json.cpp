@@ -97,6 +97,14 @@ Json read_json_file(const std::filesystem::path& path) {
   return parse_json(read_file(path, kMostJson), path.string());
 }
 
+std::string to_text(const Json& value) {
+  return value.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+void write_json_file(const std::filesystem::path& path, const Json& value) {
+  write_file(path, to_text(value));
+}
+
 std::string to_line(const Json& value) {
   return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -17,6 +17,13 @@ Json parse_json(std::string_view text, std::string_view name);
 
 Json read_json_file(const std::filesystem::path& path);
 
+// Replaces the file atomically by the value, indented. Bytes that are not UTF-8, such as those of a
+// folder's name, become U+FFFD.
+void write_json_file(const std::filesystem::path& path, const Json& value);
+
+// What write_json_file() writes.
+std::string to_text(const Json& value);
+
 // The value on one line, in UTF-8; invalid bytes are replaced by U+FFFD.
 std::string to_line(const Json& value);
 

@@ -8,7 +8,7 @@
 namespace counterbeam {
 
 // FOLDER/NAME for every entry but "." and "..", sorted by name. Empty if the folder is absent, is
-// no folder, or may not be read.
+// no folder, or may not be read. Throws Failed if listing fails, so a returned list is complete.
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
 }  // namespace counterbeam

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/refuse_opening.h"
 
 namespace counterbeam {
 
@@ -77,33 +78,36 @@ MappedPlace* claim_place(const void* data, std::size_t size) {
 
 }  // namespace
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
-  // O_NONBLOCK, so that opening a FIFO does not wait for a writer.
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) bad_input("{}: cannot be opened: {}", path.string(), std::strerror(errno));
-  struct stat status {};
-  const bool known = ::fstat(file, &status) == 0;
-  const bool regular = known && S_ISREG(status.st_mode);
+MappedFile::MappedFile(const std::filesystem::path& path)
+    // O_NONBLOCK, so that opening a FIFO does not wait for a writer.
+    : file_(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  if (file_ < 0) refuse_opening(path, errno);
+  const bool known = ::fstat(file_, &opened_) == 0;
+  const bool regular = known && S_ISREG(opened_.st_mode);
   void* mapped = nullptr;
-  if (regular && status.st_size > 0)
-    mapped =
-        ::mmap(nullptr, static_cast<std::size_t>(status.st_size), PROT_READ, MAP_PRIVATE, file, 0);
+  if (regular && opened_.st_size > 0)
+    mapped = ::mmap(nullptr, static_cast<std::size_t>(opened_.st_size), PROT_READ, MAP_PRIVATE,
+                    file_, 0);
   const int reason = errno;
-  ::close(file);
+  if (!regular || mapped == MAP_FAILED) ::close(file_);
   if (!regular) bad_input("{}: is not a regular file", path.string());
   if (mapped == MAP_FAILED)
     failed("{}: cannot be mapped: {}", path.string(), std::strerror(reason));
   data_ = static_cast<const std::byte*>(mapped);
-  size_ = static_cast<std::size_t>(status.st_size);
+  size_ = static_cast<std::size_t>(opened_.st_size);
   if (data_) place_ = claim_place(data_, size_);
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)),
+    : file_(std::exchange(other.file_, -1)),
+      opened_(other.opened_),
+      data_(std::exchange(other.data_, nullptr)),
       size_(std::exchange(other.size_, 0)),
       place_(std::exchange(other.place_, nullptr)) {}
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(file_, other.file_);
+  std::swap(opened_, other.opened_);
   std::swap(data_, other.data_);
   std::swap(size_, other.size_);
   std::swap(place_, other.place_);
@@ -116,13 +120,22 @@ MappedFile::~MappedFile() {
     place_->begin.store(0);
   }
   if (data_) ::munmap(const_cast<std::byte*>(data_), size_);
+  if (file_ >= 0) ::close(file_);
 }
 
 void MappedFile::check(const std::filesystem::path& name) const {
-  if (place_ && place_->lost.load())
+  struct stat now {};
+  const bool known = ::fstat(file_, &now) == 0;
+  if ((place_ && place_->lost.load()) || !known || now.st_size < opened_.st_size)
     failed(
         "{}: a part of the file disappeared while it was read: it became shorter, or the disk "
         "failed; wait until nothing writes to it, or download it again",
+        name.string());
+  if (now.st_size != opened_.st_size || now.st_mtim.tv_sec != opened_.st_mtim.tv_sec ||
+      now.st_mtim.tv_nsec != opened_.st_mtim.tv_nsec)
+    failed(
+        "{}: the file was written to while it was read, so that what was read may be a mixture; "
+        "wait until nothing writes to it, or download it again",
         name.string());
 }
 

@@ -6,11 +6,14 @@
 
 #include <atomic>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "base/error.h"
 #include "base/list_folder.h"
+#include "base/regular_file.h"
 
 namespace counterbeam {
 namespace {
@@ -27,6 +30,25 @@ fs::path partial_beside(const fs::path& path) {
   return folder_of(path) / fmt::format(".counterbeam-{}-{}.part", ::getpid(), ++number);
 }
 
+// The number of a descriptor of this process that the path names: /dev/stdout, /dev/fd/63 and links
+// to them. Opening it by its name would begin a regular file anew or replace the name in /dev.
+std::optional<int> own_descriptor(const fs::path& path) {
+  constexpr int kMostLinks = 40;
+  std::error_code error;
+  fs::path at = fs::absolute(path, error).lexically_normal();
+  for (int i = 0; i < kMostLinks && !error; ++i) {
+    const std::string name = at.filename().string(), folder = at.parent_path().string();
+    int number = 0;
+    const auto [end, bad] = std::from_chars(name.data(), name.data() + name.size(), number);
+    if ((folder == "/dev/fd" || folder == "/proc/self/fd") && bad == std::errc() &&
+        end == name.data() + name.size() && number >= 0)
+      return number;
+    const fs::path target = fs::read_symlink(at, error);
+    if (!error) at = (at.parent_path() / target).lexically_normal();
+  }
+  return std::nullopt;
+}
+
 bool is_direct(const fs::path& path) {
   std::error_code error;
   const auto status = fs::status(path, error);
@@ -35,16 +57,43 @@ bool is_direct(const fs::path& path) {
 
 }  // namespace
 
-OutputFile::OutputFile(fs::path path) : path_(std::move(path)), direct_(is_direct(path_)) {
-  open();
+OutputFile::OutputFile(fs::path path, Target target)
+    : path_(std::move(path)), direct_(is_direct(path_)) {
+  const std::optional<int> descriptor =
+      target == Target::Any ? own_descriptor(path_) : std::nullopt;
+  if (descriptor) {
+    direct_ = true;
+    open_copy_of(*descriptor);
+  } else if (direct_) {
+    if (target == Target::RegularFile) refuse_irregular(path_);
+    open_direct();
+  } else {
+    open();
+  }
   if (!file_) fail();
 }
 
+void OutputFile::open_copy_of(int descriptor) {
+  const int copy = ::fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+  if (copy < 0) return;
+  file_.reset(::fdopen(copy, "wb"));
+  if (!file_) ::close(copy);
+}
+
+void OutputFile::open_direct() {
+  // O_NONBLOCK, so that opening a FIFO does not wait for a reader; writing may wait for it.
+  const int opened = ::open(path_.c_str(), O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+  std::error_code error;
+  if (opened < 0 && errno == ENXIO && fs::is_fifo(path_, error))
+    failed("{}: is a FIFO that nobody reads; start its reader first", path_.string());
+  if (opened < 0) return;
+  const int flags = ::fcntl(opened, F_GETFL);
+  if (flags >= 0 && ::fcntl(opened, F_SETFL, flags & ~O_NONBLOCK) == 0)
+    file_.reset(::fdopen(opened, "wb"));
+  if (!file_) ::close(opened);
+}
+
 void OutputFile::open() {
-  if (direct_) {
-    file_.reset(std::fopen(path_.c_str(), "wb"));
-    return;
-  }
   const int unnamed = ::open(folder_of(path_).c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
   if (unnamed >= 0) {
     file_.reset(::fdopen(unnamed, "wb"));

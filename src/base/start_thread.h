@@ -1,4 +1,4 @@
-// Starts threads such that a refusal of the system is an Error of ours, not a broken program.
+// Starts threads; if the system refuses one, an Error with a remedy is thrown.
 #pragma once
 
 #include <system_error>
@@ -9,9 +9,9 @@
 
 namespace counterbeam {
 
-// A thread that runs work(), which must not throw. It is joined when it is destroyed, so whoever
-// holds several of them tells those that run to stop before it gives up. Throws Failed if the
-// system gives no further thread.
+// A thread that runs work(), which must not throw. It is joined when it is destroyed, so a caller
+// that holds several of them must tell the running ones to stop before it fails. Throws Failed if
+// the system gives no further thread.
 template <typename Work>
 std::jthread start_thread(Work&& work) {
   try {

@@ -21,7 +21,29 @@ inline void pause() {
 #endif
 }
 
+using Time = std::chrono::steady_clock::time_point;
+
+Time now() {
+  return std::chrono::steady_clock::now();
+}
+
+std::int64_t nanoseconds(Time from, Time until) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(until - from).count();
+}
+
 }  // namespace
+
+PoolTimes PoolTimes::operator-(const PoolTimes& before) const {
+  PoolTimes result = *this;
+  result.loops -= before.loops;
+  result.nanoseconds -= before.nanoseconds;
+  for (std::size_t i = 0; i < std::min(threads.size(), before.threads.size()); ++i) {
+    result.threads[i].busy -= before.threads[i].busy;
+    result.threads[i].late -= before.threads[i].late;
+    result.threads[i].joined -= before.threads[i].joined;
+  }
+  return result;
+}
 
 ThreadPool::ThreadPool(int threads) : stretches_(static_cast<std::size_t>(std::max(threads, 0))) {
   CB_CHECK(threads >= 1);
@@ -62,8 +84,14 @@ void ThreadPool::wait_while(const std::atomic<Word>& word, Word value) const {
   word.wait(value, std::memory_order_acquire);
 }
 
+void ThreadPool::watch(PoolTimes* times) {
+  times_ = times;
+  if (times_) times_->threads.resize(stretches_.size());
+}
+
 void ThreadPool::start(Job job) {
   job_ = job;
+  if (times_) begun_ = now();
   const std::uint32_t round = round_.load(std::memory_order_relaxed) + 1;
   gate_.store((std::uint64_t{round} << 32) | kOpen, std::memory_order_release);
   round_.store(round, std::memory_order_release);
@@ -72,14 +100,28 @@ void ThreadPool::start(Job job) {
   gate_.fetch_and(~kOpen, std::memory_order_acq_rel);
   for (std::uint64_t gate; ((gate = gate_.load(std::memory_order_acquire)) & kInside) != 0;)
     wait_while(gate_, gate);
+  if (times_) {
+    ++times_->loops;
+    times_->nanoseconds += nanoseconds(begun_, now());
+  }
   if (failing_.load(std::memory_order_relaxed)) {
     failing_.store(false, std::memory_order_relaxed);
     std::rethrow_exception(std::exchange(failure_, nullptr));
   }
 }
 
+void ThreadPool::run_watched(int worker) {
+  PoolTimes::Thread& mine = times_->threads[std::size_t(worker)];
+  const Time joined = now();
+  job_.call(job_.self, worker);
+  mine.late += nanoseconds(begun_, joined);
+  mine.busy += nanoseconds(joined, now());
+  ++mine.joined;
+}
+
 void ThreadPool::run(int worker) {
   try {
+    if (times_) return run_watched(worker);
     job_.call(job_.self, worker);
   } catch (...) {
     if (!failing_.exchange(true, std::memory_order_relaxed)) failure_ = std::current_exception();

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <thread>
@@ -15,6 +16,21 @@
 #include <vector>
 
 namespace counterbeam {
+
+// What the threads of a pool did in its loops so far: sums that readers take differences of. What
+// is neither busy nor late of threads x loops was spent waiting at the end.
+struct PoolTimes {
+  struct alignas(64) Thread {
+    std::int64_t busy = 0;    // nanoseconds inside tasks
+    std::int64_t late = 0;    // nanoseconds between the start of a loop and joining it
+    std::int64_t joined = 0;  // loops
+  };
+  std::vector<Thread> threads;
+  std::int64_t loops = 0;        // that were shared with the workers
+  std::int64_t nanoseconds = 0;  // of the caller in those
+
+  PoolTimes operator-(const PoolTimes& before) const;
+};
 
 class ThreadPool {
  public:
@@ -26,6 +42,10 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const { return static_cast<int>(workers_.size()) + 1; }
+
+  // Adds the times of all loops from here on to `times`, or stops doing so (null). REQUIRES: no
+  // loop is running, and `times` stays valid.
+  void watch(PoolTimes* times);
 
   // Calls task(begin, end) or task(begin, end, worker) for disjoint parts that cover [0, count).
   // The caller runs alone if count < 2 * grain. REQUIRES: the task does not call the pool. Each
@@ -108,6 +128,7 @@ class ThreadPool {
   void start(Job job);
   void stop();
   void run(int worker);
+  void run_watched(int worker);
   void work(int worker);
   bool enter(std::uint32_t round);
   template <typename Word>
@@ -115,6 +136,8 @@ class ThreadPool {
 
   std::vector<Stretch> stretches_;  // [threads]
   Job job_;                         // written only while the gate is closed and no worker is inside
+  PoolTimes* times_ = nullptr;      // written when job_ is
+  std::chrono::steady_clock::time_point begun_;
   alignas(64) std::atomic<std::uint32_t> round_{0};  // number of the job; workers wait for the next
   alignas(64) std::atomic<std::uint64_t> gate_{0};   // round, open flag, workers inside
   std::atomic<bool> stop_{false};

@@ -1,13 +1,16 @@
 // Reading of files that are not what they should be, or do not stay so.
 #include "base/file.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
+#include "base/make_folder.h"
 #include "base/mapped_file.h"
 #include "support/temporary_folder.h"
 
@@ -51,6 +54,31 @@ TEST(File, ALimitHoldsBeforeTheFirstByte) {
   EXPECT_EQ(read_file(path, 10).size(), 10u);
 }
 
+TEST(File, AFolderThatCannotBeMadeIsNamed) {
+  const TemporaryFolder folder;
+  const fs::path deep = folder.path() / "a" / "b";
+  make_folder(deep);
+  make_folder(deep);
+  EXPECT_TRUE(fs::is_directory(deep));
+  const fs::path file = folder.write("file", "x");
+  for (const fs::path& path : {file, file / "below"})
+    EXPECT_THAT(file_error([&] { make_folder(path); }),
+                HasSubstr(path.string() + ": the folder cannot be made: Not a directory"));
+}
+
+TEST(File, TooManyOpenFilesAreNoFaultOfTheFile) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.write("file", "x");
+  rlimit former{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &former), 0);
+  const rlimit few{3, former.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  EXPECT_THROW(read_file(path), Failed);
+  EXPECT_THROW(MappedFile{path}, Failed);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &former), 0);
+  EXPECT_THROW(MappedFile{folder.path() / "absent"}, BadInput);
+}
+
 TEST(MappedFile, AFileThatBecomesShorterIsAnErrorThatNamesIt) {
   const TemporaryFolder folder;
   const std::string content(5 * 4096 + 7, 'x');
@@ -66,6 +94,57 @@ TEST(MappedFile, AFileThatBecomesShorterIsAnErrorThatNamesIt) {
               AllOf(HasSubstr(path.string()), HasSubstr("disappeared")));
   EXPECT_EQ(untouched.bytes().back(), std::byte{'x'});
   EXPECT_NO_THROW(untouched.check(other));
+}
+
+// The rest of the last page reads as zeros, and no signal says so.
+TEST(MappedFile, ACutInsideAPageIsAnErrorThatNamesTheFile) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.path() / "weights";
+  for (const std::size_t size : {std::size_t{7}, std::size_t{4096}, std::size_t{5 * 4096 + 700}})
+    for (const std::size_t cut : {std::size_t{1}, size % 4096 / 2 + 1, size}) {
+      folder.write("weights", std::string(size, 'x'));
+      const MappedFile file(path);
+      EXPECT_EQ(file.bytes()[0], std::byte{'x'});
+      EXPECT_NO_THROW(file.check(path));
+      ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(size - cut)), 0);
+      EXPECT_THAT(file_error([&] { file.check(path); }),
+                  AllOf(HasSubstr(path.string() + ": a part of the file disappeared"),
+                        HasSubstr("became shorter")))
+          << size << " less " << cut;
+    }
+}
+
+TEST(MappedFile, AFileThatIsWrittenToIsAnErrorThatNamesIt) {
+  const TemporaryFolder folder;
+  const std::string content(3 * 4096, 'x');
+  const fs::path path = folder.write("weights", content);
+  const auto change = [&](auto action) {
+    const MappedFile file(path);
+    ::usleep(20'000);  // the clock of files is a coarse one
+    action();
+    return file_error([&] { file.check(path); });
+  };
+  const auto write_at = [&](off_t at) {
+    const int file = ::open(path.c_str(), O_WRONLY);
+    EXPECT_EQ(::pwrite(file, "y", 1, at), 1);
+    ::close(file);
+  };
+  const auto refused = HasSubstr(path.string() + ": the file was written to while it was read");
+  EXPECT_THAT(change([&] { write_at(5000); }), refused);
+  EXPECT_THAT(change([&] { write_at(3 * 4096 + 10); }), refused);  // it grows
+  EXPECT_EQ(change([] {}), "no error");
+}
+
+// As downloads do it: what is mapped stays as it is.
+TEST(MappedFile, AFileThatIsReplacedUnderItsNameIsNoError) {
+  const TemporaryFolder folder;
+  const fs::path path = folder.write("weights", std::string(5000, 'x'));
+  MappedFile file(path), moved = std::move(file);
+  write_file(path, "y");
+  EXPECT_EQ(moved.bytes().back(), std::byte{'x'});
+  EXPECT_NO_THROW(moved.check(path));
+  fs::remove(path);
+  EXPECT_NO_THROW(moved.check(path));
 }
 
 TEST(MappedFile, OtherBusErrorsStillEndTheProgram) {

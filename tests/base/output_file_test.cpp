@@ -1,5 +1,6 @@
 #include "base/output_file.h"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -62,24 +63,82 @@ TEST(OutputFile, OnlyLeftoversOfDeadProcessesOfOursAreRemoved) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder.path()), {}), 4);
 }
 
-TEST(OutputFile, DevicesAndPipesAreWrittenToAndNeverReplaced) {
+TEST(OutputFile, NamedDevicesAndPipesAreWrittenToAndNeverReplaced) {
   const TemporaryFolder folder;
-  EXPECT_THROW(write_file("/dev/full", "x"), Failed);
+  EXPECT_THROW(write_named_file("/dev/full", "x"), Failed);
   EXPECT_EQ(fs::status("/dev/full").type(), fs::file_type::character);
-  write_file("/dev/null", "x");
+  write_named_file("/dev/null", "x");
   EXPECT_EQ(fs::status("/dev/null").type(), fs::file_type::character);
   const fs::path pipe = folder.path() / "pipe";
   ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  // More than a pipe holds, so that writing has to wait for the reader.
+  const std::string content(std::size_t{1} << 20, 'x');
+  const int opened = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK);
+  ASSERT_GE(opened, 0);
+  ASSERT_EQ(::fcntl(opened, F_SETFL, 0), 0);
   std::string read;
-  std::thread reader([&] {
-    std::FILE* file = std::fopen(pipe.c_str(), "rb");
-    for (int c; (c = std::fgetc(file)) != EOF;) read += static_cast<char>(c);
-    std::fclose(file);
-  });
-  write_file(pipe, "through");
-  reader.join();
-  EXPECT_EQ(read, "through");
+  std::thread writer([&] { write_named_file(pipe, content); });
+  char buffer[4096];
+  while (read.size() < content.size()) {
+    const ssize_t got = ::read(opened, buffer, sizeof buffer);
+    if (got > 0) read.append(buffer, static_cast<std::size_t>(got));
+    if (got == 0) std::this_thread::yield();  // the writer has not come yet
+    if (got < 0) break;
+  }
+  writer.join();
+  ::close(opened);
+  EXPECT_EQ(read, content);
   EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+// As --trace /dev/stdout with standard output in a file.
+TEST(OutputFile, ADescriptorOfThisProcessIsWrittenWhereItStands) {
+  const TemporaryFolder folder;
+  const fs::path file = folder.write("file", ""), link = folder.path() / "link";
+  const int opened = ::open(file.c_str(), O_WRONLY);
+  ASSERT_GE(opened, 0);
+  const std::string name = fmt::format("/dev/fd/{}", opened);
+  fs::create_symlink(name, link);
+  ASSERT_EQ(::write(opened, "a", 1), 1);
+  write_named_file(name, "b");
+  write_named_file(link, "c");
+  ASSERT_EQ(::write(opened, "d", 1), 1);
+  ::close(opened);
+  EXPECT_EQ(read_file(file), "abcd");
+  EXPECT_TRUE(fs::is_symlink(link));
+  EXPECT_THROW(write_named_file(name, "e"), Failed);  // closed
+}
+
+TEST(OutputFile, AFifoThatNobodyReadsIsAnError) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  try {
+    write_named_file(pipe, "x");
+    ADD_FAILURE() << "written to nobody";
+  } catch (const Failed& error) {
+    EXPECT_EQ(std::string(error.what()),
+              pipe.string() + ": is a FIFO that nobody reads; start its reader first");
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST(OutputFile, DevicesAndFifosInThePlaceOfFilesOfOursAreRefused) {
+  const TemporaryFolder folder;
+  const fs::path pipe = folder.path() / "pipe", device = folder.path() / "device";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  fs::create_symlink("/dev/zero", device);
+  for (const fs::path& path : {pipe, device}) {
+    try {
+      write_file(path, "x");
+      ADD_FAILURE() << path;
+    } catch (const BadInput& error) {
+      EXPECT_EQ(std::string(error.what()),
+                path.string() + ": is a device or a pipe, not a regular file");
+    }
+  }
+  EXPECT_TRUE(fs::is_fifo(pipe));
+  EXPECT_TRUE(fs::is_symlink(device));
 }
 
 }  // namespace

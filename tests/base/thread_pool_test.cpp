@@ -93,6 +93,39 @@ TEST(ThreadPool, SleepingWorkersWakeUp) {
   }
 }
 
+TEST(ThreadPool, WatchedLoopsSayWhatTheThreadsDid) {
+  ThreadPool pool(2);
+  PoolTimes times;
+  pool.watch(&times);
+  const auto busy = [](int microseconds) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(microseconds);
+    while (std::chrono::steady_clock::now() < end) {
+    }
+  };
+  // Two tasks that wait for each other, so that both threads take part.
+  std::atomic<int> here{0};
+  pool.each(2, [&](int, int) {
+    ++here;
+    while (here < 2) std::this_thread::yield();
+    busy(2000);
+  });
+  ASSERT_EQ(times.threads.size(), 2u);
+  EXPECT_EQ(times.loops, 1);
+  EXPECT_GE(times.nanoseconds, 2'000'000);
+  for (const PoolTimes::Thread& thread : times.threads) {
+    EXPECT_EQ(thread.joined, 1);
+    EXPECT_GE(thread.busy, 2'000'000);
+    EXPECT_LE(thread.busy + thread.late, times.nanoseconds);
+  }
+  const PoolTimes before = times;
+  pool.each(1, [&](int, int) { busy(10); });  // by the caller alone: no loop
+  EXPECT_EQ((times - before).loops, 0);
+  pool.watch(nullptr);
+  pool.each(2, [&](int, int) { busy(10); });
+  EXPECT_EQ((times - before).loops, 0);
+  EXPECT_EQ((times - before).nanoseconds, 0);
+}
+
 TEST(ThreadPool, IdleWorkersSleep) {
   ThreadPool pool(2);
   pool.each(2, [](int, int) {});
