@@ -73,6 +73,23 @@ bool Bpe::add_merge(TokenId left, TokenId right, std::uint32_t rank) {
   return true;
 }
 
+void Bpe::exclude(const std::vector<TokenId>& tokens) {
+  excluded_ = tokens;
+  std::sort(excluded_.begin(), excluded_.end());
+  if (std::none_of(merges_.begin(), merges_.end(), [&](const Merge& entry) {
+        return entry.pair != kNoPair && is_excluded(entry.result);
+      }))
+    return;
+  std::vector<Merge> old(merges_.size());
+  old.swap(merges_);
+  for (const Merge& entry : old)
+    if (entry.pair != kNoPair && !is_excluded(entry.result)) merge_slot(entry.pair) = entry;
+}
+
+bool Bpe::is_excluded(TokenId token) const {
+  return std::binary_search(excluded_.begin(), excluded_.end(), token);
+}
+
 TokenId Bpe::unknown_id() const {
   const auto id = vocabulary_.find(*options_.unknown);
   if (!id)
@@ -201,7 +218,7 @@ void Bpe::encode_anew(std::string_view piece, bool bytes, Scratch& scratch) cons
   scratch.symbols.clear();
   if (options_.ignore_merges) {
     const auto whole = bytes ? vocabulary_.find(bytes_to_chars(piece)) : vocabulary_.find(piece);
-    if (whole) {
+    if (whole && !is_excluded(*whole)) {
       scratch.symbols.push_back(*whole);
       return;
     }

@@ -34,6 +34,9 @@ class Bpe {
   // text is not a token.
   bool add_merge(TokenId left, TokenId right, std::uint32_t rank);
   void reserve_merges(std::size_t count);
+  // Text becomes these tokens neither by merges nor as a whole piece: they are control tokens,
+  // which are cut out of trusted text before. Call after the last add_merge().
+  void exclude(const std::vector<TokenId>& tokens);
 
   // Appends the ids of the piece. `bytes` says that the vocabulary is byte-level and the piece is
   // raw text. Throws Error if a character has no token and the unknown token is not in the
@@ -56,6 +59,7 @@ class Bpe {
   void start_bytes(std::string_view piece, Scratch& scratch) const;
   void start_chars(std::string_view piece, Scratch& scratch) const;
   bool fall_back_to_bytes(std::string_view text, Scratch& scratch) const;
+  bool is_excluded(TokenId token) const;
   TokenId unknown_id() const;
   void join_few(Scratch& scratch) const;
   void join_many(Scratch& scratch) const;
@@ -63,7 +67,8 @@ class Bpe {
 
   Vocabulary vocabulary_;
   BpeOptions options_;
-  std::vector<Merge> merges_;  // open addressing; the size is a power of two
+  std::vector<TokenId> excluded_;  // sorted
+  std::vector<Merge> merges_;      // open addressing; the size is a power of two
   std::size_t merge_count_ = 0;
   std::string merged_;                    // scratch of add_merge
   std::array<TokenId, 256> byte_ids_{};   // id of the byte-level character, or -1

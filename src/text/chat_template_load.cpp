@@ -5,11 +5,10 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "text/chat_template.h"
+#include "text/file_limits.h"
 
 namespace counterbeam {
 namespace {
-
-constexpr std::uint64_t kMostTemplateBytes = 16 << 20;
 
 // A token is a string or an object with "content"; null and absent tokens are skipped.
 SpecialTokens read_tokens(const Json& config, const std::string& file) {

@@ -15,6 +15,12 @@ constexpr std::string_view kQwen35 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kLlama3 =
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kMiniCpm5 =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}+| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kSeedCoder =
+    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+)";
+constexpr std::string_view kViking = " ?[^(\\s|.,!?…。，、।۔،)]+";
+constexpr std::string_view kThreeDigits = R"(\p{N}{1,3})";
 constexpr std::string_view kGpt4o =
     R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
 constexpr std::string_view kTekken =
@@ -36,14 +42,27 @@ struct NamedSplit {
   SplitFacts facts{};
 };
 
-// What the tokenizer.json of the model that a name stands for does.
+// What the tokenizer.json of the model that a name stands for does. Names that share the pattern of
+// another one in llama.cpp's table (falcon3, kormo, mellum, ...) share it here too.
 constexpr NamedSplit kNamedSplits[] = {
     {"qwen2", {kQwen2}, {.nfc = true}},
     {"deepseek-r1-qwen", {kQwen2}, {.nfc = true}},
+    {"kormo", {kQwen2}},
+    {"f2llmv2", {kQwen2}},
+    {"megrez", {kQwen2}},
+    {"stablelm2", {kQwen2}},
+    {"hunyuan", {kQwen2}},
+    {"solar-open", {kQwen2}},
+    {"grok-2", {kQwen2}},
     {"qwen35", {kQwen35}, {.nfc = true}},
     {"llama-bpe", {kLlama3}, {.ignore_merges = true, .add_bos = true}},
     {"llama3", {kLlama3}, {.ignore_merges = true, .add_bos = true}},
     {"llama-v3", {kLlama3}, {.ignore_merges = true, .add_bos = true}},
+    {"falcon3", {kLlama3}, {.ignore_merges = true, .add_bos = true}},
+    {"falcon-h1", {kLlama3}, {.ignore_merges = true, .add_bos = true}},
+    {"pixtral", {kLlama3}, {.ignore_merges = true, .add_bos = true}},
+    {"midm-2.0", {kLlama3}, {.ignore_merges = true, .add_bos = true}},
+    {"lfm2", {kLlama3}, {.ignore_merges = true, .add_bos = true}},
     {"smaug-bpe", {kLlama3}},
     {"dbrx", {kLlama3}},
     {"glm4", {kLlama3}},
@@ -51,17 +70,36 @@ constexpr NamedSplit kNamedSplits[] = {
     {"tekken", {kTekken}, {.ignore_merges = true, .add_bos = true}},
     {"gpt-4o", {kGpt4o}},
     {"llama4", {kGpt4o}, {.ignore_merges = true}},
+    {"kanana2", {kGpt4o}},
+    {"talkie", {kGpt4o}},
+    {"minimax-m2", {kGpt4o}},
     {"gpt-2", {kGpt2Pattern}},
     {"phi-2", {kGpt2Pattern}},
+    {"gigachat", {kGpt2Pattern}},
+    {"a.x-4.0", {kGpt2Pattern}},
+    {"mellum", {kGpt2Pattern}},
+    {"exaone4", {kGpt2Pattern}},
+    {"mpt", {kGpt2Pattern}},
+    {"olmo", {kGpt2Pattern}},
+    {"jais", {kGpt2Pattern}},
+    {"trillion", {kGpt2Pattern}},
+    {"granite-docling", {kGpt2Pattern}},
     {"smollm", {kDigits, kGpt2Pattern}},
     {"starcoder", {kDigits, kGpt2Pattern}},
     {"refact", {kDigits, kGpt2Pattern}},
+    {"codeshell", {kDigits, kGpt2Pattern}},
+    {"exaone", {kDigits, kGpt2Pattern}},
+    {"minerva-7b", {kDigits, kGpt2Pattern}},
+    {"mellum2", {kDigits, kGpt2Pattern}},
     {"command-r", {kDigits, kGpt2Pattern}, {.nfc = true}},
+    {"minicpm5", {kThreeDigits, kMiniCpm5}, {.ignore_merges = true}},
+    {"seed-coder", {kSeedCoder}},
+    {"viking", {kViking, kDigits}},
     {"deepseek-llm", {kLineEnd, kDeepseekWords, kDeepseekSigns, R"(\s+$)", kHan, kDigits}},
     {"deepseek-coder", {kLineEnd, R"(\s?\p{L}+)", R"(\s?\p{P}+)", kHan, kDigits}},
-    {"deepseek-v3", {R"(\p{N}{1,3})", kHanAndKana, kDeepseekV3}},
-    {"hunyuan-dense", {R"(\p{N}{1,3})", kHanAndKana, kDeepseekV3}},
-    {"joyai-llm", {R"(\p{N}{1,3})", kHanAndKana, kDeepseekV3}},
+    {"deepseek-v3", {kThreeDigits, kHanAndKana, kDeepseekV3}},
+    {"hunyuan-dense", {kThreeDigits, kHanAndKana, kDeepseekV3}},
+    {"joyai-llm", {kThreeDigits, kHanAndKana, kDeepseekV3}},
 };
 
 }  // namespace

@@ -17,11 +17,20 @@ using ListParts = Tokenizer::Parts;
 
 constexpr std::string_view kMark = "\u2581";  // SentencePiece's sign for a space
 // Real tokens and lists are far smaller; the limits bound time and memory for a hostile file.
-constexpr std::size_t kMostTokens = 1 << 19, kMostPieceBytes = 512, kMergesPerToken = 4;
+constexpr std::size_t kMostPieceBytes = 512, kMergesPerToken = 4;
 
 // What converters put in place of ids that the tokenizer does not have.
 bool is_padding(const TokenList::Token& token, std::size_t id) {
   return token.kind == TokenKind::Unused && token.text == fmt::format("[PAD{}]", id);
+}
+
+bool is_byte_name(std::string_view text) {
+  const auto is_digit = [](char digit) {
+    return (digit >= '0' && digit <= '9') || (digit >= 'A' && digit <= 'F') ||
+           (digit >= 'a' && digit <= 'f');
+  };
+  return text.size() == 6 && text.starts_with("<0x") && is_digit(text[3]) && is_digit(text[4]) &&
+         text[5] == '>';
 }
 
 class ListReader {
@@ -30,30 +39,37 @@ class ListReader {
 
   std::unique_ptr<ListParts> read() {
     if (list_.tokens.empty()) bad_input("{}: the tokenizer has no tokens", file_);
-    if (list_.tokens.size() > kMostTokens)
+    if (list_.tokens.size() > kMostListedTokens)
       bad_input("{}: the tokenizer has {} tokens, more than the limit of {}", file_,
-                list_.tokens.size(), kMostTokens);
+                list_.tokens.size(), kMostListedTokens);
     fill_vocabulary();
     auto parts = list_.model == TokenList::Model::ByteLevel ? byte_level() : sentence_piece();
     add_tokens(*parts);
     name_tokens(*parts);
     parts->count_tokens();
+    parts->warnings = list_.warnings;
     return parts;
   }
 
  private:
   // Control tokens are not in the vocabulary of BPE: no text that is split and merged becomes one.
+  // The exception is the token for unknown characters, which takes no part in merges.
   void fill_vocabulary() {
     for (std::size_t id = 0; id < list_.tokens.size(); ++id) {
       const TokenList::Token& token = list_.tokens[id];
-      if (token.text.empty()) bad_input("{}: token {} of the tokenizer is empty", file_, id);
       if (!is_valid_utf8(token.text))
         bad_input("{}: token {} of the tokenizer is not UTF-8", file_, id);
-      if (token.kind == TokenKind::Control || is_padding(token, id)) continue;
+      if (token.text.empty() || is_padding(token, id)) continue;
+      if (token.kind == TokenKind::Control && !is_unknown(id)) continue;
       if (vocabulary_.add(token.text, id) == Vocabulary::Added::TextTaken)
         bad_input("{}: tokens {} and {} of the tokenizer are both {}; ids must differ in text",
                   file_, *vocabulary_.find(token.text), id, in_quotes(token.text));
     }
+  }
+
+  bool is_unknown(std::size_t id) const {
+    return list_.model == TokenList::Model::SentencePiece && list_.unk &&
+           std::cmp_equal(*list_.unk, id);
   }
 
   std::unique_ptr<ListParts> byte_level() {
@@ -95,7 +111,11 @@ class ListReader {
     std::vector<bool> mergeable(list_.tokens.size());
     for (std::size_t id = 0; id < list_.tokens.size(); ++id) {
       const auto& [text, kind, score] = list_.tokens[id];
-      mergeable[id] = kind == TokenKind::Normal || kind == TokenKind::UserDefined;
+      mergeable[id] =
+          !text.empty() && (kind == TokenKind::Normal || kind == TokenKind::UserDefined);
+      if (kind == TokenKind::Byte && !is_byte_name(text))
+        bad_input("{}: token {} of the tokenizer, {}, stands for a byte but is not <0xNN>", file_,
+                  id, in_quotes(text));
       scores[id] = score;
       if (mergeable[id] && text.size() > kMostPieceBytes)
         bad_input("{}: token {} of the tokenizer has {} bytes, more than the limit of {}", file_,
@@ -106,6 +126,7 @@ class ListReader {
     BpeOptions options;
     options.byte_fallback = options.fuse_unknown = true;
     if (list_.unk) options.unknown = text_of(*list_.unk, "unknown_token_id");
+    if (options.unknown && options.unknown->empty()) options.unknown.reset();
     auto parts = std::make_unique<ListParts>(Bpe(std::move(vocabulary_), std::move(options)));
     const std::size_t most = kMergesPerToken * list_.tokens.size() + (1 << 16);
     if (!add_score_merges(parts->bpe, scores, mergeable, most))
@@ -125,19 +146,21 @@ class ListReader {
     for (std::size_t id = 0; id < list_.tokens.size(); ++id) {
       const TokenList::Token& given = list_.tokens[id];
       const bool control = given.kind == TokenKind::Control;
-      if (!control && given.kind != TokenKind::UserDefined) continue;
+      if ((!control && given.kind != TokenKind::UserDefined) || given.text.empty()) continue;
       AddedToken token;
       token.content = given.text;
       token.id = static_cast<TokenId>(id);
       token.special = control;
-      token.rstrip = list_.strip_right && !is_named(token.id);
+      token.rstrip = list_.strip_right && !keeps_space_after(given.text);
       if (!parts.added.add(std::move(token), std::string(given.text)))
         bad_input("{}: token {} of the tokenizer, {}, has the text of an earlier control token",
                   file_, id, in_quotes(given.text));
     }
   }
 
-  bool is_named(TokenId id) const { return id == list_.bos || id == list_.eos || id == list_.unk; }
+  static bool keeps_space_after(std::string_view text) {
+    return text == "<unk>" || text == "<s>" || text == "<|endoftext|>";
+  }
 
   std::string text_of(TokenId id, std::string_view key) const {
     if (id < 0 || std::cmp_greater_equal(id, list_.tokens.size()))
@@ -148,7 +171,8 @@ class ListReader {
 
   void name_tokens(ListParts& parts) const {
     const auto name = [&](std::optional<TokenId> id, std::string_view key) {
-      return id ? std::optional(text_of(*id, key)) : std::nullopt;
+      auto text = id ? std::optional(text_of(*id, key)) : std::nullopt;
+      return text && text->empty() ? std::nullopt : text;
     };
     parts.named = {name(list_.bos, "bos_token_id"), name(list_.eos, "eos_token_id"),
                    name(list_.pad, "padding_token_id"), name(list_.unk, "unknown_token_id")};

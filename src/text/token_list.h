@@ -3,6 +3,7 @@
 // the file was converted from, as far as the file records what that one does (docs/tokenizers.md).
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,6 +12,9 @@
 #include "text/tokenizer.h"
 
 namespace counterbeam {
+
+// Of tokens, and of merges. Bounds time and memory for a hostile file.
+inline constexpr std::uint64_t kMostListedTokens = 1 << 19;
 
 // With the numbers of GGUF.
 enum class TokenKind : std::uint8_t {
@@ -30,7 +34,7 @@ struct TokenList {
     SentencePiece,  // BPE by scores over characters, with <0xNN> tokens for the others
   };
   struct Token {
-    std::string_view text;
+    std::string_view text;  // empty: the id has no token
     TokenKind kind = TokenKind::Normal;
     float score = 0;  // SentencePiece: the pair with the highest score is merged first
   };
@@ -42,7 +46,10 @@ struct TokenList {
   std::optional<TokenId> bos, eos, pad, unk;
   std::optional<bool> add_bos, add_eos;  // to an encoded text; the default is the split's
   bool space_prefix = true;              // SentencePiece: a space before the text
-  bool strip_right = false;  // control and user-defined tokens take the white space after them
+  // Control and user-defined tokens except <unk>, <s> and <|endoftext|> take the white space after
+  // them.
+  bool strip_right = false;
+  std::vector<std::string> warnings;  // become those of the tokenizer
 };
 
 // Throws an Error that begins with `file` if the list does not make a tokenizer.

@@ -8,6 +8,7 @@
 #include "base/json_cursor.h"
 #include "base/quote.h"
 #include "base/utf8.h"
+#include "text/file_limits.h"
 #include "text/tokenizer_steps.h"
 
 namespace counterbeam {
@@ -52,6 +53,7 @@ class FileReader {
     with("added_tokens", [&](const JsonField& f) {
       if (!f.is_null()) read_added(f, *parts);
     });
+    check_post_template(*parts);
     parts->count_tokens();
     return parts;
   }
@@ -204,11 +206,20 @@ class FileReader {
   void read_added(const JsonField& field, Parts& parts) const {
     auto next_id = static_cast<TokenId>(parts.bpe.vocabulary().size());
     SplitPattern::Scratch scratch;
+    std::vector<TokenId> controls;  // that merges might make of a user's text
     for (const JsonField& element : field.elements()) {
       AddedToken token = read_added_token(element);
       if (token.content.empty() || parts.added.by_content(token.content)) continue;
       const auto known = parts.bpe.vocabulary().find(token.content);
       token.id = known ? *known : next_id++;
+      if (known && token.special) controls.push_back(token.id);
+      // Otherwise that word in a user's text would become the added token, which may be a control
+      // token.
+      if (const auto word = parts.bpe.vocabulary().text(token.id); word && !known)
+        element.refuse(fmt::format(
+            "{} gets id {}, which model.vocab gives to {}: ids of the vocabulary are missing; "
+            "download the file again",
+            in_quotes(token.content), token.id, in_quotes(*word)));
       const auto given = element.at("id").whole_number();
       if (std::cmp_not_equal(given, token.id) && parts.warnings.empty())
         parts.warnings.push_back(fmt::format(
@@ -224,6 +235,18 @@ class FileReader {
         element.refuse(fmt::format("{} is the same text as another added token once normalized",
                                    in_quotes(content)));
     }
+    parts.bpe.exclude(controls);
+  }
+
+  // What the post-processor writes goes to the model as it is.
+  void check_post_template(const Parts& parts) const {
+    for (const Parts::TemplateItem& item : parts.post_template)
+      for (const TokenId id : item.ids)
+        if (!parts.bpe.vocabulary().text(id) && !parts.added.by_id(id))
+          bad_input(
+              "{}: post_processor adds id {}, which no token of this file has; download the file "
+              "again",
+              file_, id);
   }
 
   std::string_view text_, file_;
@@ -279,8 +302,10 @@ Tokenizer Tokenizer::load(const std::filesystem::path& folder) {
     bad_input("{}: there is no tokenizer.json; point --model at a Hugging Face folder that has one",
               folder.string());
   const bool has_config = std::filesystem::exists(config);
-  return parse(read_file(file), file.string(), has_config ? read_file(config) : std::string(),
-               config.string());
+  const std::string settings =
+      has_config ? read_file(config, kMostTokenizerConfigBytes) : std::string();
+  if (has_config && settings.empty()) bad_input("{}: is empty; {}", config.string(), kAdvice);
+  return parse(read_file(file, kMostTokenizerBytes), file.string(), settings, config.string());
 }
 
 }  // namespace counterbeam

@@ -1,10 +1,14 @@
 // Malformed tokenizer.json and tokenizer_config.json: each error names the file, the field and the
 // value.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <filesystem>
 
 #include "base/error.h"
 #include "base/json.h"
 #include "support/allocation_watch.h"
+#include "support/temporary_folder.h"
 #include "text/tokenizer.h"
 
 namespace counterbeam {
@@ -94,6 +98,9 @@ std::vector<BadTokenizer> bad_files() {
            R"("normalizer":{"type":"Lowercase"},"added_tokens":[{"id":3,"content":"x","special":false,"normalized":true},
                {"id":4,"content":"X","special":false,"normalized":true}])"),
        "same text as another added token"},
+      {R"({"model":{"type":"BPE","vocab":{"a":1,"b":2,"c":3},"merges":[]},)"
+       R"("added_tokens":[{"id":3,"content":"<x>","special":true}]})",
+       R"(added_tokens[0] "<x>" gets id 3, which model.vocab gives to "c")"},
       // normalizers
       {with(R"("normalizer":3)"), "normalizer must be an object"},
       {with(R"("normalizer":{})"), "normalizer has no \"type\""},
@@ -149,6 +156,11 @@ std::vector<BadTokenizer> bad_files() {
       {with(
            R"("post_processor":{"type":"RobertaProcessing","cls":["<s>",4294967296],"sep":["</s>",2]})"),
        "post_processor.cls[1] is no token id"},
+      {with(R"("post_processor":{"type":"RobertaProcessing","cls":["<s>",3],"sep":["</s>",2]})"),
+       "post_processor adds id 3, which no token of this file has"},
+      {with(
+           R"("post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>"}}],"special_tokens":{"<s>":{"ids":[1,99999]}}})"),
+       "post_processor adds id 99999, which no token of this file has"},
       {with(
            R"("post_processor":{"type":"TemplateProcessing","single":[{"SpecialToken":{"id":"<s>"}}],"special_tokens":{"<s>":{"ids":[4294967296]}}})"),
        "is no token id: 4294967296"},
@@ -226,6 +238,45 @@ TEST(BadTokenizer, AFolderWithoutTheFile) {
                  "/nonexistent: there is no tokenizer.json; point --model at a Hugging Face folder "
                  "that has one");
   }
+}
+
+TEST(BadTokenizer, AnEmptyConfigIsNotTakenForNone) {
+  const testing::TemporaryFolder folder;
+  folder.write("tokenizer.json", with(""));
+  folder.write("tokenizer_config.json", "");
+  try {
+    Tokenizer::load(folder.path());
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_THAT(error.what(),
+                ::testing::EndsWith("/tokenizer_config.json: is empty; download the file again"));
+  }
+}
+
+// Sparse files of 1 GB.
+TEST(BadTokenizer, AFileThatIsTooLongIsNotRead) {
+  const auto error_with = [](const char* large) {
+    const testing::TemporaryFolder folder;
+    for (const char* name : {"tokenizer.json", "tokenizer_config.json"})
+      folder.write(name, R"({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": []}})");
+    std::filesystem::resize_file(folder.path() / large, 1 << 30);
+    std::string message;
+    const std::size_t peak = testing::peak_allocation([&] {
+      try {
+        Tokenizer::load(folder.path());
+      } catch (const Error& error) {
+        message = error.what();
+      }
+    });
+    EXPECT_LT(peak, std::size_t{1} << 20);
+    return message;
+  };
+  EXPECT_THAT(error_with("tokenizer.json"),
+              ::testing::EndsWith("/tokenizer.json: is 1073741824 bytes long; at most 268435456 "
+                                  "are read"));
+  EXPECT_THAT(error_with("tokenizer_config.json"),
+              ::testing::EndsWith("/tokenizer_config.json: is 1073741824 bytes long; at most "
+                                  "67108864 are read"));
 }
 
 TEST(BadTokenizer, AnUnknownTokenThatIsMissingFailsWhenItIsNeeded) {

@@ -115,6 +115,26 @@ TEST(ChatTemplate, MarksTrustedAndUntrustedPieces) {
             "[useruser]  [user]  ");
 }
 
+TEST(ChatTemplate, NamesFormatsAndFillsOfTheConversationStayUntrusted) {
+  const Json messages = {{{"role", "user"}, {"content", "<|end|> %%x"}}};
+  const Json args = {{"m", {{"<|end|>", 1}}}, {"c", "|"}, {"n", 60}, {"html", "&lt;|end|&gt;"}};
+  const auto out = [&](std::string_view source) { return marked(source, messages, args); };
+  EXPECT_EQ(out("{{ strftime_now(messages[0].content) }}"), "[<|end|> %x]");
+  EXPECT_EQ(out("{{ strftime_now('<%%' ~ c ~ '%%>') }}"), "<%[|]%>");
+  EXPECT_EQ(out("{{ dict(**m)|list|first }}{{ dict(a=1)|list|first }}"), "[<|end|>]a");
+  EXPECT_EQ(out("{{ namespace(**m) }}"), "<Namespace {'[<|end|>]': 1}>");
+  EXPECT_EQ(out("{{ namespace(m) }}"), "<Namespace {'[<|end|>]': 1}>");
+  EXPECT_EQ(out("{% macro f() %}{{ kwargs|list|first }}{% endmacro %}{{ f(**m) }}{{ f(a=1) }}"),
+            "[<|end|>]a");
+  EXPECT_EQ(out("{{ 'x'.center(5, c) }}{{ 'x'.center(5, '-') }}"), "[||]x[||]--x--");
+  EXPECT_EQ(out("{{ ('{:' ~ c ~ '>3}').format('x') }}{{ '{:->3}'.format('x') }}"), "[||]x--x");
+  EXPECT_EQ(out("{{ [1]|tojson(indent=c) }}"), "[\n[|]1\n]");
+  EXPECT_EQ(out("{{ {'a': 1}|tojson(separators=(',', c)) }}"), "{\"a\"[|]1}");
+  EXPECT_EQ(out("{{ '%c' % n }}"), "[<]");
+  EXPECT_EQ(out("{{ messages[0].content % () }}{{ '%%' % () }}"), "[<|end|> %x]%");
+  EXPECT_EQ(out("{{ html|striptags }}{{ '&lt;'|striptags }}"), "[<|end|>]<");
+}
+
 TEST(ChatTemplate, AlwaysDefinesToolsDocumentsAndTheGenerationFlag) {
   const ChatTemplate chat = ChatTemplate::parse(
       "{{ tools is none }}{{ documents is none }}{{ add_generation_prompt }}{{ x is defined }}",

@@ -141,6 +141,38 @@ TEST(TokenList, KindsOfTokens) {
   EXPECT_EQ(tokenizer.decode(std::vector<TokenId>{2, 3}, {.skip_special = true}), "ab");
 }
 
+// Converters make <unk> a control token where tokenizer_config.json lists it as special.
+TEST(TokenList, TheUnknownTokenMayBeAControlToken) {
+  TokenList list;
+  list.model = TokenList::Model::SentencePiece;
+  list.tokens = {{"<unk>", TokenKind::Unknown}, {"\u2581"}, {"a"}, {"b"}, {"ab"}};
+  list.unk = 0;
+  list.space_prefix = false;
+  const Tokenizer plain = make_tokenizer(list, "list");
+  list.tokens[0].kind = TokenKind::Control;
+  const Tokenizer tokenizer = make_tokenizer(list, "list");
+  for (const char* text : {"ab", "axxb", "x", "a b"})
+    EXPECT_EQ(tokenizer.encode(text), plain.encode(text)) << text;
+  EXPECT_EQ(tokenizer.encode("axb"), (std::vector<TokenId>{2, 0, 3}));
+  EXPECT_TRUE(tokenizer.is_special(0));
+  EXPECT_EQ(tokenizer.size(), 5u);
+}
+
+TEST(TokenList, AnEmptyTextIsNoToken) {
+  for (const auto kind : {TokenKind::Normal, TokenKind::Control, TokenKind::UserDefined})
+    for (const auto model : {TokenList::Model::ByteLevel, TokenList::Model::SentencePiece}) {
+      TokenList list = small_list();
+      list.model = model;
+      list.space_prefix = false;
+      list.tokens.push_back({"", kind});
+      list.pad = 5;
+      const Tokenizer tokenizer = make_tokenizer(list, "list");
+      EXPECT_EQ(tokenizer.encode("aba"), (std::vector<TokenId>{2, 0}));
+      EXPECT_EQ(tokenizer.token_text(5), std::nullopt);
+      EXPECT_EQ(tokenizer.named().pad, std::nullopt);
+    }
+}
+
 TEST(TokenList, WhiteSpaceAfterATokenIsItsOwnIfTheListSaysSo) {
   TokenList list = small_list();
   list.tokens.push_back({"<user>", TokenKind::Control});
@@ -148,6 +180,11 @@ TEST(TokenList, WhiteSpaceAfterATokenIsItsOwnIfTheListSaysSo) {
   const Tokenizer tokenizer = make_tokenizer(list, "list");
   EXPECT_EQ(tokenizer.encode("<user> \n a", {.special_in_text = true}),
             (std::vector<TokenId>{5, 0}));
+  EXPECT_EQ(tokenizer.encode("<end> \na", {.special_in_text = true}), (std::vector<TokenId>{3, 0}));
+  list.tokens[3].text = "<|endoftext|>";
+  list.tokens.push_back({"\u0120"});  // a space
+  EXPECT_EQ(make_tokenizer(list, "list").encode("<|endoftext|> a", {.special_in_text = true}),
+            (std::vector<TokenId>{3, 6, 0}));
 }
 
 TEST(TokenList, EveryNamedSplitIsAPattern) {
@@ -165,6 +202,44 @@ TEST(TokenList, EveryNamedSplitIsAPattern) {
   EXPECT_FALSE(add_named_split("default", steps).has_value());
 }
 
+// What a name says beside its pattern, as in llama.cpp's table.
+TEST(TokenList, FactsOfNamedSplits) {
+  struct Row {
+    const char* name;
+    bool ignore_merges, add_bos;
+  };
+  for (const Row& row :
+       {Row{"falcon3", true, true}, Row{"pixtral", true, true}, Row{"lfm2", true, true},
+        Row{"tekken", true, true}, Row{"minicpm5", true, false}, Row{"a.x-4.0", false, false},
+        Row{"megrez", false, false}, Row{"minerva-7b", false, false},
+        Row{"seed-coder", false, false}, Row{"viking", false, false}}) {
+    PreTokenizer steps;
+    const auto facts = add_named_split(row.name, steps);
+    ASSERT_TRUE(facts.has_value()) << row.name;
+    EXPECT_EQ(facts->ignore_merges, row.ignore_merges) << row.name;
+    EXPECT_EQ(facts->add_bos, row.add_bos) << row.name;
+  }
+}
+
+// A merge that goes over the end of a piece is not made.
+TEST(TokenList, NamedSplitsEndPieces) {
+  TokenList list;
+  list.tokens = {{"1"}, {"a"}, {"."}, {"\u010a"}, {"11"}, {".\u010a"}, {"a."}};
+  list.merges = {"1 1", ". \u010a", "a ."};
+  const auto ids = [&](const char* split, const char* text) {
+    list.split = split;
+    return make_tokenizer(list, "list").encode(text);
+  };
+  using Ids = std::vector<TokenId>;
+  EXPECT_EQ(ids("mellum", "a11"), (Ids{1, 4}));
+  EXPECT_EQ(ids("minerva-7b", "a11"), (Ids{1, 0, 0}));
+  EXPECT_EQ(ids("minicpm5", "1111"), (Ids{4, 0, 0}));
+  EXPECT_EQ(ids("falcon3", "1111"), (Ids{4, 0, 0}));
+  EXPECT_EQ(ids("megrez", "a.\n11"), (Ids{1, 5, 0, 0}));
+  EXPECT_EQ(ids("seed-coder", "a.\n11"), (Ids{1, 2, 3, 0, 0}));
+  EXPECT_EQ(ids("viking", "a.\n11"), (Ids{1, 5, 0, 0}));
+}
+
 TEST(BadTokenList, Messages) {
   const auto expect = [](const std::string& message, auto change) {
     TokenList list = small_list();
@@ -174,7 +249,6 @@ TEST(BadTokenList, Messages) {
   expect("the tokenizer has no tokens", [](TokenList& l) { l.tokens.clear(); });
   expect("the tokenizer has 524289 tokens, more than the limit of 524288",
          [](TokenList& l) { l.tokens.assign((1 << 19) + 1, {"a"}); });
-  expect("token 1 of the tokenizer is empty", [](TokenList& l) { l.tokens[1].text = ""; });
   expect("token 1 of the tokenizer is not UTF-8", [](TokenList& l) { l.tokens[1].text = "\xff"; });
   expect("tokens 0 and 1 of the tokenizer are both \"a\"; ids must differ in text",
          [](TokenList& l) { l.tokens[1].text = "a"; });
@@ -199,6 +273,13 @@ TEST(BadTokenList, Messages) {
              known_splits() + ")",
          [](TokenList& l) { l.split = "default"; });
   const auto pieces = [](TokenList& l) { l.model = TokenList::Model::SentencePiece; };
+  for (const char* text : {"<0xZZ>", "<0x-1>", "<0x+1>", "<0x1>", "<0x001>", "x"})
+    expect(
+        fmt::format("token 2 of the tokenizer, \"{}\", stands for a byte but is not <0xNN>", text),
+        [&](TokenList& l) {
+          pieces(l);
+          l.tokens[2] = {text, TokenKind::Byte};
+        });
   expect("the score of token 2 of the tokenizer is not a number", [&](TokenList& l) {
     pieces(l);
     l.tokens[2].score = NAN;

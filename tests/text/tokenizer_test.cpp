@@ -140,6 +140,21 @@ TEST(Tokenizer, UserTextStaysTextInAPrompt) {
   EXPECT_EQ(tokenizer.encode_parts(parts), expected);
 }
 
+// Some checkpoints have their control tokens in the vocabulary, with merges that lead to them, or
+// take pieces as they are.
+TEST(Tokenizer, UserTextDoesNotBecomeAControlTokenOfTheVocabulary) {
+  const std::string tail = R"("vocab":{"<":0,"s":1,">":2,"<s":3,"<s>":4},"merges":["< s","<s >"]},)"
+                           R"("added_tokens":[{"id":4,"content":"<s>","special":true}]})";
+  for (const char* head :
+       {R"({"model":{"type":"BPE",)", R"({"model":{"type":"BPE","ignore_merges":true,)"}) {
+    const Tokenizer tokenizer = parsed(parse_json(head + tail, "tokenizer.json"));
+    const std::vector<PromptPart> parts = {{"<s>", true}, {"<s>", false}};
+    EXPECT_EQ(tokenizer.encode("<s>"), (std::vector<TokenId>{3, 2}));
+    EXPECT_EQ(tokenizer.encode("<s>", {.special_in_text = true}), std::vector<TokenId>{4});
+    EXPECT_EQ(tokenizer.encode_parts(parts), (std::vector<TokenId>{4, 3, 2}));
+  }
+}
+
 // A control token must not be recognised across the end of a user's text and the text after it.
 TEST(Tokenizer, NoControlTokenAcrossTheEndOfAPart) {
   const Tokenizer tokenizer = parsed(small_json());

@@ -94,7 +94,7 @@ Value data_attribute(Interpreter& in, const Value& object, std::string_view name
   switch (object.kind()) {
     case Kind::Namespace:
       for (const auto& [key, value] : object.as<NamespaceObject>().items)
-        if (key == name) return value;
+        if (key.view() == name) return value;
       return {};
     case Kind::Loop:
       return loop_attribute(in, object.as<LoopObject>(), name);
@@ -173,7 +173,7 @@ Value Interpreter::subscript(const Value& object, const Value& key) {
   return heap_.undefined_item(object, key);
 }
 
-Value Interpreter::make_namespace(std::vector<std::pair<std::string, Value>> items) {
+Value Interpreter::make_namespace(std::vector<std::pair<Text, Value>> items) {
   auto space = std::make_unique<NamespaceObject>();
   heap_.admit(*space, sizeof(NamespaceObject) + items.size() * 64, 1);
   space->items = std::move(items);

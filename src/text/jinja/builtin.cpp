@@ -26,7 +26,7 @@ bool next_parameter(std::string_view& signature, Parameter& parameter) {
 
 Value take_named(Args& args, std::string_view name) {
   for (auto at = args.named.begin(); at != args.named.end(); ++at) {
-    if (at->first != name) continue;
+    if (at->first.view() != name) continue;
     Value value = std::move(at->second);
     args.named.erase(at);
     return value;
@@ -59,7 +59,7 @@ void bind(Call& call, Args args) {
   }
   if (next < args.positional.size() && !takes_rest) call.fail("too many arguments");
   if (!args.named.empty() && !takes_named)
-    call.fail(fmt::format("unexpected keyword argument '{}'", args.named.front().first));
+    call.fail(fmt::format("unexpected keyword argument '{}'", args.named.front().first.view()));
   call.named = std::move(args.named);
 }
 

@@ -19,7 +19,8 @@ struct Builtin;
 
 struct Args {
   std::vector<Value> positional;
-  std::vector<std::pair<std::string, Value>> named;
+  // Names are Text because those passed by ** may come from the conversation and stay untrusted.
+  std::vector<std::pair<Text, Value>> named;
 };
 
 struct Call {
@@ -30,7 +31,7 @@ struct Call {
   Value self;               // of a method
   std::vector<Value> args;  // one per parameter; Missing if not given
   std::vector<Value> rest;
-  std::vector<std::pair<std::string, Value>> named;
+  std::vector<std::pair<Text, Value>> named;
 
   const Value& operator[](std::size_t i) const { return args[i]; }
   bool has(std::size_t i) const { return !args[i].missing(); }

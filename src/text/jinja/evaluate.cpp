@@ -132,16 +132,16 @@ Args Interpreter::evaluate_args(const Expr& expr, std::size_t skip, const ScopeP
     for (const Value& item : items(heap_, evaluate(*expr.star, scope)))
       args.positional.push_back(item);
   for (const Keyword& keyword : expr.keywords)
-    args.named.emplace_back(keyword.name, evaluate(*keyword.value, scope));
+    args.named.emplace_back(Text(keyword.name), evaluate(*keyword.value, scope));
   if (expr.star_star) {
     const Value dict = evaluate(*expr.star_star, scope);
     if (!dict.is(Kind::Dict)) throw Fault("argument after ** must be a mapping");
     for (const auto& [key, value] : dict.as<DictObject>().items) {
       if (!key.is(Kind::Str)) throw Fault("keywords must be strings");
       for (const auto& [name, old] : args.named)
-        if (name == text_of(key).view())
-          throw Fault(fmt::format("got multiple values for keyword argument '{}'", name));
-      args.named.emplace_back(text_of(key).bytes(), value);
+        if (name.view() == text_of(key).view())
+          throw Fault(fmt::format("got multiple values for keyword argument '{}'", name.view()));
+      args.named.emplace_back(text_of(key), value);
     }
   }
   return args;

@@ -122,8 +122,8 @@ Value map_filter(Call& call) {
     std::vector<Value> mapped;
     Value attribute, fallback;
     for (const auto& [name, value] : args.named) {
-      if (name == "attribute") attribute = value;
-      if (name == "default") fallback = value;
+      if (name.view() == "attribute") attribute = value;
+      if (name.view() == "default") fallback = value;
     }
     const bool by_attribute = args.positional.empty() && !attribute.missing();
     if (!by_attribute && args.positional.empty()) throw Fault("map requires a filter argument");

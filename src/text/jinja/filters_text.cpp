@@ -55,7 +55,8 @@ Value trim(Call& call) {
 }
 
 Value center(Call& call) {
-  return made_from(call, pad(call.string(0), call.integer(1, 80), Side::Both, " ", call.budget));
+  return made_from(call,
+                   pad(call.string(0), call.integer(1, 80), Side::Both, Text(" "), call.budget));
 }
 
 Value replace_filter(Call& call) {

@@ -102,21 +102,21 @@ Value tojson_filter(Call& call) {
   style.ascii = call.flag(1);
   if (call.has(2) && !call[2].is(Kind::None)) {
     style.indented = true;
-    style.item_separator = ",";
+    style.item_separator = Text(",");
     if (call[2].is(Kind::Str)) {
-      style.indent = text_of(call[2]).bytes();
+      style.indent = text_of(call[2]);
     } else {
       const std::int64_t width = std::max<std::int64_t>(call.integer(2), 0);
       call.budget.check_text(static_cast<std::size_t>(width));
-      style.indent = std::string(static_cast<std::size_t>(width), ' ');
+      style.indent = Text(std::string(static_cast<std::size_t>(width), ' '));
     }
   }
   if (call.has(3) && !call[3].is(Kind::None)) {
     const Items both = items(call.heap, call[3]);
     if (both.size() != 2 || !both[0].is(Kind::Str) || !both[1].is(Kind::Str))
       call.fail("separators must be two strings");
-    style.item_separator = text_of(both[0]).bytes();
-    style.key_separator = text_of(both[1]).bytes();
+    style.item_separator = text_of(both[0]);
+    style.key_separator = text_of(both[1]);
   }
   style.sort_keys = call.flag(4);
   return call.heap.text(to_json(call.heap, call[0], style));

@@ -81,7 +81,7 @@ class FormatMethod {
     }
     const Text spec =
         at < view.size() ? run(field.substr(at + 1, field.size()), depth + 1) : Text();
-    Text text = format_value(call_.heap, value, spec.view());
+    Text text = format_value(call_.heap, value, spec);
     return is_markup(call_.self) && !is_markup(value) ? escape_html(text) : text;
   }
 
@@ -126,7 +126,7 @@ class FormatMethod {
       if (const Value* found = find(mapping_.as<DictObject>(), name)) return *found;
     }
     for (const auto& [key, value] : call_.named)
-      if (key == name) return value;
+      if (key.view() == name) return value;
     throw Fault(fmt::format("format() found no argument '{}'", name));
   }
 

@@ -65,7 +65,7 @@ class PercentFormat {
     if (at >= view.size()) throw Fault("incomplete format");
     const char type = view[at];
     if (type == '%')
-      out_.append("%");
+      out_.append(format_, at, at + 1);
     else
       add(value ? *value : take(), type, flags, std::abs(width), precision);
     return at + 1;
@@ -112,7 +112,7 @@ class PercentFormat {
     }
     if (!number.is(Kind::Float) && precision > 0)
       throw Fault("a precision for an integer is not supported");
-    out_.append(format_value(heap_, number, spec));
+    out_.append(format_value(heap_, number, Text(spec)));
   }
 
   Value checked_number(const Value& value, char type) const {
@@ -134,7 +134,7 @@ class PercentFormat {
                 std::int64_t precision) {
     Text text;
     if (type == 'c' && value.is_integral())
-      text = format_value(heap_, Value(value.integer()), "c");
+      text = format_value(heap_, Value(value.integer()), Text("c"));
     else if (type == 'c' && (!value.is(Kind::Str) || length(value) != 1))
       throw Fault("%c requires int or char");
     else if (type == 'r' || type == 'a')
@@ -145,7 +145,7 @@ class PercentFormat {
     std::string spec = left ? "<" : ">";
     if (width > 0) spec += fmt::format("{}", width);
     if (precision >= 0) spec += fmt::format(".{}", precision);
-    out_.append(format_value(heap_, heap_.text(std::move(text)), spec));
+    out_.append(format_value(heap_, heap_.text(std::move(text)), Text(spec)));
   }
 
   const Heap& heap_;

@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kMaxDigits = 1000;
 
 struct Spec {
-  std::string fill = " ";
+  Text fill{" "};
   char align = 0;  // < > ^ =
   char sign = '-';
   bool alternate = false;
@@ -37,12 +37,13 @@ bool is_align(char c) {
   return c == '<' || c == '>' || c == '^' || c == '=';
 }
 
-Spec parse_spec(std::string_view text, std::int64_t max_width) {
+Spec parse_spec(const Text& given, std::int64_t max_width) {
+  const std::string_view text = given.view();
   Spec spec;
   std::size_t at = 0;
   const std::size_t fill = text.empty() ? 0 : decode(text, 0).size;
   if (fill < text.size() && is_align(text[fill])) {
-    spec.fill = text.substr(0, fill);
+    spec.fill = given.substr(0, fill);
     spec.align = text[fill];
     at = fill + 1;
   } else if (!text.empty() && is_align(text[0])) {
@@ -57,7 +58,7 @@ Spec parse_spec(std::string_view text, std::int64_t max_width) {
   if (at < text.size() && text[at] == '0') {
     if (!spec.align) {
       spec.align = '=';
-      spec.fill = "0";
+      spec.fill = Text("0");
     }
     ++at;
   }
@@ -111,7 +112,7 @@ std::string_view sign_text(const Spec& spec, bool negative) {
 std::string zero_grouped(std::string digits, const Spec& spec, std::size_t every,
                          std::size_t used) {
   std::string out = group_digits(digits, spec.grouping, every);
-  while (spec.fill == "0" && spec.align == '=' &&
+  while (spec.fill.view() == "0" && spec.align == '=' &&
          out.size() + used < static_cast<std::size_t>(spec.width)) {
     digits.insert(digits.begin(), '0');
     out = group_digits(digits, spec.grouping, every);
@@ -127,7 +128,8 @@ Text format_integer(const Heap& heap, const Value& value, const Spec& spec) {
       throw Fault("%c arg not in range(0x110000)");
     std::string out;
     append_utf8(out, static_cast<char32_t>(number));
-    return padded(heap, spec, "", Text(out), '<');
+    // The number may come from the conversation, and numbers carry no mark.
+    return padded(heap, spec, "", Text(std::move(out), false), '<');
   }
   const auto size =
       number < 0 ? 0 - static_cast<std::uint64_t>(number) : static_cast<std::uint64_t>(number);
@@ -230,7 +232,7 @@ Text format_real(const Heap& heap, double value, const Spec& spec) {
 Text format_text(const Heap& heap, const Text& text, const Spec& spec) {
   if (spec.type && spec.type != 's')
     throw Fault(fmt::format("Unknown format code '{}' for object of type 'str'", spec.type));
-  if (spec.align == '=' && spec.fill != "0")
+  if (spec.align == '=' && spec.fill.view() != "0")
     throw Fault("'=' alignment not allowed in string format specifier");
   Spec adapted = spec;
   if (spec.align == '=') adapted.align = '<';
@@ -241,7 +243,7 @@ Text format_text(const Heap& heap, const Text& text, const Spec& spec) {
 
 }  // namespace
 
-Text format_value(const Heap& heap, const Value& value, std::string_view text) {
+Text format_value(const Heap& heap, const Value& value, const Text& text) {
   if (text.empty()) return to_text(heap, value);
   const Spec spec =
       parse_spec(text, static_cast<std::int64_t>(heap.budget()->limits().output_bytes));

@@ -47,13 +47,13 @@ Value make_dict(Call& call) {
 
 Value make_namespace(Call& call) {
   const Value dict = make_dict(call);
-  std::vector<std::pair<std::string, Value>> attributes;
+  std::vector<std::pair<Text, Value>> attributes;
   for (const auto& [key, value] : dict.as<DictObject>().items) {
     if (!key.is(Kind::Str)) continue;  // not reachable from a template
     if (text_of(key).view().starts_with("_"))
       call.fail(
           fmt::format("underscore-prefixed attribute '{}' is not allowed", text_of(key).view()));
-    attributes.emplace_back(text_of(key).bytes(), value);
+    attributes.emplace_back(text_of(key), value);
   }
   return call.in.make_namespace(std::move(attributes));
 }
@@ -80,30 +80,34 @@ Value raise_exception(Call& call) {
   throw Fault(std::string(call.string(0).view()));
 }
 
-// strftime of the C library, with %f, %z and %Z as Python formats them for a naive time.
+// strftime of the C library, with %f, %z and %Z as Python formats them for a naive time. The result
+// of a conversion is trusted only if all of the conversion is.
 Value strftime_now(Call& call) {
-  const std::string_view given = call.text(0).view();
-  std::string out;
+  const Text& format = call.text(0);
+  const std::string_view given = format.view();
+  Text out;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] != '%' || i + 1 >= given.size()) {
-      out += given[i];
+      out.append(format, i, i + 1);
       continue;
     }
+    const std::size_t start = i;
     std::string conversion = {'%', given[++i]};
     if ((given[i] == '-' || given[i] == '_' || given[i] == '0' || given[i] == '^' ||
          given[i] == '#' || given[i] == 'E' || given[i] == 'O') &&
         i + 1 < given.size())
       conversion += given[++i];
-    if (conversion == "%f")
-      out += "000000";
-    else if (conversion == "%z" || conversion == "%Z")
-      continue;
-    else {
+    const bool trusted = format.substr(start, i + 1).all_trusted();
+    if (conversion == "%f") {
+      out.append("000000", trusted);
+    } else if (conversion != "%z" && conversion != "%Z") {
       char buffer[128];
-      out.append(buffer, std::strftime(buffer, sizeof buffer, conversion.c_str(), &call.in.now()));
+      const std::size_t size =
+          std::strftime(buffer, sizeof buffer, conversion.c_str(), &call.in.now());
+      out.append(std::string_view(buffer, size), trusted);
     }
   }
-  return call.heap.text(out);
+  return call.heap.text(std::move(out));
 }
 
 }  // namespace

@@ -67,11 +67,11 @@ void Interpreter::assign(const Expr& target, Value value, const ScopePtr& scope)
                               target.text));
     auto& items = space.as<NamespaceObject>().items;
     for (auto& [name, old] : items) {
-      if (name != target.text) continue;
+      if (name.view() != target.text) continue;
       old = std::move(value);
       return;
     }
-    items.emplace_back(target.text, std::move(value));
+    items.emplace_back(Text(target.text), std::move(value));
     return;
   }
   const Items all = items(heap_, value);
@@ -122,7 +122,7 @@ Flow Interpreter::execute(const Stmt& stmt, const ScopePtr& scope) {
       const Expr& call = *stmt.exprs[0];
       Value function = evaluate(*call.items[0], scope);
       Args args = evaluate_args(call, 1, scope);
-      args.named.emplace_back("caller", make_macro(*stmt.macro, scope));
+      args.named.emplace_back(Text("caller"), make_macro(*stmt.macro, scope));
       print(this->call(function, std::move(args)));
       return Flow::Next;
     }

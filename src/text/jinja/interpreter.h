@@ -54,7 +54,7 @@ class Interpreter {
   Value call(const Value& function, Args args);
   Value call_filter(const Value& name, Value subject, Args args);
   bool call_test(const Value& name, Value subject, Args args);
-  Value make_namespace(std::vector<std::pair<std::string, Value>> items);
+  Value make_namespace(std::vector<std::pair<Text, Value>> items);
   // Renders the body of a recursive loop over other items: loop(items).
   Value recurse(LoopObject& loop, const Value& source);
   // Advances to the next item that passes the loop's filter. Returns false at the end.

@@ -8,9 +8,9 @@
 namespace counterbeam::jinja {
 namespace {
 
-Value take(std::vector<std::pair<std::string, Value>>& named, std::string_view name) {
+Value take(std::vector<std::pair<Text, Value>>& named, std::string_view name) {
   for (auto at = named.begin(); at != named.end(); ++at) {
-    if (at->first != name) continue;
+    if (at->first.view() != name) continue;
     Value value = std::move(at->second);
     named.erase(at);
     return value;
@@ -18,10 +18,10 @@ Value take(std::vector<std::pair<std::string, Value>>& named, std::string_view n
   return {};
 }
 
-Value to_dict(const Heap& heap, std::vector<std::pair<std::string, Value>> named) {
+Value to_dict(const Heap& heap, std::vector<std::pair<Text, Value>> named) {
   const Value dict = heap.dict();
   for (auto& [name, value] : named)
-    heap.put(dict.as<DictObject>(), heap.text(name), std::move(value));
+    heap.put(dict.as<DictObject>(), heap.text(std::move(name)), std::move(value));
   heap.settle(dict.as<DictObject>());
   return dict;
 }
@@ -58,7 +58,7 @@ void Interpreter::bind_macro(const MacroObject& macro, Args args, const ScopePtr
     store(*scope, program_.kwargs, to_dict(heap_, std::move(args.named)));
   else if (!args.named.empty())
     throw Fault(fmt::format("macro '{}' takes no keyword argument '{}'", def.name,
-                            args.named.front().first));
+                            args.named.front().first.view()));
   if (def.uses_varargs) {
     const auto from = std::min(args.positional.size(), given.size());
     store(*scope, program_.varargs,

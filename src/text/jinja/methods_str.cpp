@@ -99,9 +99,9 @@ Value replaced(Call& call) {
 
 template <Side kSide>
 Value padded(Call& call) {
-  std::string_view fill = " ";
-  if (call.has(1)) fill = call.text(1).view();
-  if (count_points(fill) != 1) call.fail("The fill character must be exactly one character long");
+  const Text fill = call.has(1) ? call.text(1) : Text(" ");
+  if (count_points(fill.view()) != 1)
+    call.fail("The fill character must be exactly one character long");
   return same(call, pad(self(call), call.integer(0), kSide, fill, call.budget));
 }
 
@@ -110,7 +110,7 @@ Value zero_filled(Call& call) {
   const bool sign = !text.empty() && (text.view()[0] == '-' || text.view()[0] == '+');
   const Text number = text.substr(sign ? 1 : 0, text.size());
   Text out = text.substr(0, sign ? 1 : 0);
-  out.append(pad(number, call.integer(0) - (sign ? 1 : 0), Side::Right, "0", call.budget));
+  out.append(pad(number, call.integer(0) - (sign ? 1 : 0), Side::Right, Text("0"), call.budget));
   return same(call, std::move(out));
 }
 

@@ -51,14 +51,14 @@ Text escaped(const Heap& heap, const Value& value);
 // "..." % values
 Text percent_format(const Heap& heap, const Value& format, const Value& values);
 // format(value, spec)
-Text format_value(const Heap& heap, const Value& value, std::string_view spec);
+Text format_value(const Heap& heap, const Value& value, const Text& spec);
 
 struct JsonStyle {
   bool ascii = false;
   bool sort_keys = false;
   bool indented = false;
-  std::string indent;
-  std::string item_separator = ", ", key_separator = ": ";
+  Text indent;
+  Text item_separator{", "}, key_separator{": "};
 };
 Text to_json(const Heap& heap, const Value& value, const JsonStyle& style);
 

@@ -99,7 +99,7 @@ class Printer {
     out_.append("<Namespace {");
     for (std::size_t i = 0; i < space.items.size(); ++i) {
       if (i > 0) out_.append(", ");
-      append_repr(out_, Text(space.items[i].first));
+      append_repr(out_, space.items[i].first);
       out_.append(": ");
       add(space.items[i].second);
     }

@@ -23,6 +23,7 @@ class Text {
   // Byte offsets at which trust changes.
   const std::vector<std::uint32_t>& flips() const { return flips_; }
   bool trusted_at(std::size_t offset) const;
+  bool all_trusted() const { return flips_.empty(); }
   bool ends_trusted() const { return flips_.size() % 2 == 0; }
 
   void append(std::string_view bytes, bool trusted = true);

@@ -180,8 +180,7 @@ Text replace(const Text& text, const Text& old, const Text& fresh, std::int64_t 
   return out;
 }
 
-Text pad(const Text& text, std::int64_t width, Side text_side, std::string_view fill,
-         Budget& budget) {
+Text pad(const Text& text, std::int64_t width, Side text_side, const Text& fill, Budget& budget) {
   const auto size = static_cast<std::int64_t>(count_points(text.view()));
   if (width <= size) return text;
   const std::int64_t gap = width - size;

@@ -26,8 +26,7 @@ Text title(const Text& text);  // str.title
 Text replace(const Text& text, const Text& old, const Text& fresh, std::int64_t count,
              Budget& budget);
 // Pads with `fill` to `width` characters; Side::Both is str.center.
-Text pad(const Text& text, std::int64_t width, Side text_side, std::string_view fill,
-         Budget& budget);
+Text pad(const Text& text, std::int64_t width, Side text_side, const Text& fill, Budget& budget);
 
 std::vector<Text> split(const Text& text, const Text* separator, std::int64_t limit,
                         bool from_right);

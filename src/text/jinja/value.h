@@ -165,7 +165,7 @@ struct UndefinedObject : Object {
 };
 
 struct NamespaceObject : Object {
-  std::vector<std::pair<std::string, Value>> items;
+  std::vector<std::pair<Text, Value>> items;
 };
 
 struct SliceObject : Object {
