@@ -43,6 +43,14 @@ bool inside_string(const Lines& block, const Lines& lines, std::size_t row) {
   });
 }
 
+// Whether the text before a string that is not closed is nothing but code.
+bool begins_with_code(const Lines& lines) {
+  const auto code = logical_lines(lines);
+  return code.size() > 1 && std::all_of(code.begin(), code.end(), [](const LogicalLine& line) {
+           return line.plausible || line.in_string;
+         });
+}
+
 // The fenced blocks of an answer. An unclosed fence extends to the end; a closing fence without an
 // opening one ends a block that starts with the text.
 std::vector<Lines> fenced_blocks(const Lines& lines) {
@@ -52,7 +60,8 @@ std::vector<Lines> fenced_blocks(const Lines& lines) {
   for (std::size_t row = 0; row < lines.size(); ++row) {
     const std::string& line = lines[row];
     const std::size_t at = fence_at(line);
-    if (at == std::string::npos || (open && inside_string(current, lines, row))) {
+    if (at == std::string::npos ||
+        ((open || begins_with_code(current)) && inside_string(current, lines, row))) {
       current.push_back(line);
       continue;
     }
@@ -84,6 +93,14 @@ bool defines(const Lines& lines, std::string_view name) {
         line.keyword == "def" || line.keyword == "class" || line.keyword == "async";
     const bool lambda = line.assigns && line.indent == 0 && line.keyword == name;
     return (keyword && !line.names.empty() && line.names[0] == name) || lambda;
+  });
+}
+
+// Whether the block defines `name` as something that returns: no stub.
+bool defines_whole(const Lines& block, std::string_view name) {
+  const std::vector<Statement> all = statements(block);
+  return std::any_of(all.begin(), all.end(), [&](const Statement& s) {
+    return s.returns && std::find(s.defines.begin(), s.defines.end(), name) != s.defines.end();
   });
 }
 
@@ -132,23 +149,105 @@ std::map<std::string, std::size_t> chosen_definitions(const std::vector<Statemen
   return where;
 }
 
-// Imports and the definitions that the entry point uses, in source order; without an entry point
-// every definition that returns a value.
-std::string reachable(const std::vector<Statement>& all, std::string_view entry_point) {
+using Names = std::set<std::string, std::less<>>;
+
+bool any_in(const std::set<std::string>& some, const Names& names) {
+  return std::any_of(some.begin(), some.end(),
+                     [&](const auto& name) { return names.contains(name); });
+}
+
+// The given names and those of the definitions that use them, directly or not.
+Names with_callers(Names names, const std::vector<Statement>& all) {
+  for (bool grew = true; grew;) {
+    grew = false;
+    for (const Statement& s : all)
+      if (s.kind == Statement::Kind::Definition && any_in(s.uses, names))
+        for (const std::string& name : s.defines) grew |= names.insert(name).second;
+  }
+  return names;
+}
+
+// Statements that prepare what the entry point uses, like a loop that fills a table. Those that run
+// the entry point or read input are examples of its use.
+class Preparation {
+ public:
+  Preparation(const std::vector<Statement>& all, std::string_view entry_point)
+      : all_(all),
+        entry_point_(entry_point),
+        asking_(with_callers({"input", "readline"}, all)),
+        running_(with_callers(
+            {std::string(entry_point), "input", "readline", "stdin", "exit", "quit", "__name__"},
+            all)) {}
+
+  bool asks(const Statement& s) const {
+    return s.kind == Statement::Kind::Assignment && any_in(s.uses, asking_);
+  }
+
+  // `reached`: the names that are used so far; `chosen`: the statement that defines each.
+  bool contains(const Statement& s, const Names& reached,
+                const std::map<std::string, std::size_t>& chosen) const {
+    const bool assignment = s.kind == Statement::Kind::Assignment;
+    if (s.aside || (!assignment && s.kind != Statement::Kind::Other)) return false;
+    if (s.changes.contains(entry_point_))
+      return assignment && s.in_place && !any_in(s.uses, asking_);
+    if (any_in(s.uses, running_)) return false;
+    if (any_in(s.uses, kSettings)) return true;
+    return std::any_of(s.changes.begin(), s.changes.end(), [&](const std::string& name) {
+      const auto at = chosen.find(name);
+      const bool function =
+          at != chosen.end() && all_[at->second].kind == Statement::Kind::Definition;
+      if (!reached.contains(name))
+        return function && !assignment && fills(all_[at->second], reached);
+      return !function || !assignment || s.in_place;
+    });
+  }
+
+ private:
+  // What changes how Python computes, wherever it is used.
+  static inline const Names kSettings = {"setrecursionlimit", "set_int_max_str_digits",
+                                         "stack_size",        "seed",
+                                         "getcontext",        "setcontext"};
+
+  // Whether a function that is called changes data that the entry point uses.
+  bool fills(const Statement& function, const Names& reached) const {
+    return std::any_of(all_.begin(), all_.end(), [&](const Statement& s) {
+      return s.kind == Statement::Kind::Assignment && function.uses.contains(s.defines[0]) &&
+             reached.contains(s.defines[0]);
+    });
+  }
+
+  const std::vector<Statement>& all_;
+  std::string entry_point_;
+  Names asking_, running_;
+};
+
+// Imports and the definitions that the entry point uses, with what prepares them, in source order;
+// without an entry point every definition that returns a value.
+std::string reachable(std::vector<Statement> all, std::string_view entry_point) {
+  const Preparation preparation(all, entry_point);
+  if (!entry_point.empty())
+    std::erase_if(all, [&](const Statement& s) { return preparation.asks(s); });
   const auto where = chosen_definitions(all);
   std::vector<char> keep(all.size(), 0);
   std::vector<std::string> todo{std::string(entry_point)};
   if (entry_point.empty())
     for (const auto& [name, i] : where)
       if (all[i].returns) todo.push_back(name);
-  std::set<std::string> seen;
-  while (!todo.empty()) {
-    const std::string name = todo.back();
-    todo.pop_back();
-    const auto at = where.find(name);
-    if (at == where.end() || !seen.insert(name).second) continue;
-    keep[at->second] = 1;
-    todo.insert(todo.end(), all[at->second].uses.begin(), all[at->second].uses.end());
+  Names seen;
+  const auto reach = [&](std::size_t i) {
+    keep[i] = 1;
+    todo.insert(todo.end(), all[i].uses.begin(), all[i].uses.end());
+  };
+  for (bool grew = true; grew;) {
+    while (!todo.empty()) {
+      const std::string name = todo.back();
+      todo.pop_back();
+      if (!seen.insert(name).second) continue;
+      if (const auto at = where.find(name); at != where.end()) reach(at->second);
+    }
+    grew = false;
+    for (std::size_t i = 0; i < all.size() && !entry_point.empty(); ++i)
+      if (!keep[i] && preparation.contains(all[i], seen, where)) reach(i), grew = true;
   }
   std::string out;
   for (std::size_t i = 0; i < all.size(); ++i)
@@ -204,8 +303,11 @@ std::string extract_code(std::string_view answer, std::string_view prompt,
     if (entry_point.empty() || defines(block, entry_point)) block = dedented(block);
   if (blocks[0].empty()) return "";
 
-  const auto main = std::find_if(blocks.begin(), blocks.end(),
-                                 [&](const Lines& block) { return defines(block, entry_point); });
+  auto main = std::find_if(blocks.begin(), blocks.end(),
+                           [&](const Lines& block) { return defines_whole(block, entry_point); });
+  if (main == blocks.end())
+    main = std::find_if(blocks.begin(), blocks.end(),
+                        [&](const Lines& block) { return defines(block, entry_point); });
   if (entry_point.empty() && fenced) return reachable(statements(blocks[0]), "");
   if (entry_point.empty() || (main == blocks.end() && prompt.empty()))
     return join(blocks[0], 0, blocks[0].size());
@@ -225,6 +327,7 @@ std::string extract_code(std::string_view answer, std::string_view prompt,
       if (taken) continue;
       own.insert(s.defines.begin(), s.defines.end());
       all.push_back(s);
+      all.back().aside = block != main;
     }
   }
   return reachable(all, entry_point);

@@ -153,6 +153,11 @@ class Reader {
       operand();
       if (soft) operand_ = false;
       line_.names.push_back(word);
+      if (brackets_.empty() && last != ".") line_.bases.push_back(word);
+      const bool listed = last == "(" || last == "," || last == "*";
+      if (listed && !colon_ && brackets_ == "(" &&
+          (line_.keyword == "def" || line_.keyword == "async"))
+        line_.parameters.push_back(word);
     }
     last = word;
   }
@@ -180,7 +185,7 @@ class Reader {
         const std::string& s = lines_[row_];
         const char before = col_ >= 2 ? s[col_ - 2] : ' ', next = col_ < s.size() ? s[col_] : ' ';
         if (next != '=' && std::string_view("=!<>").find(before) == std::string_view::npos)
-          line_.assigns = true;
+          line_.assigns = true, line_.targets = line_.bases.size();
       }
       operand_ = false;
     }
@@ -229,6 +234,35 @@ bool continues_statement(const LogicalLine& line) {
          line.keyword == "except" || line.keyword == "finally";
 }
 
+// What the lines of a statement may bind or change: targets of assignments, objects whose methods
+// are called, functions that are called, nested definitions and imports.
+std::set<std::string> changes_of(const std::vector<LogicalLine>& lines, std::size_t from,
+                                 std::size_t to) {
+  std::set<std::string> changes;
+  for (std::size_t i = from; i < to; ++i) {
+    const LogicalLine& line = lines[i];
+    if (line.names.empty()) continue;
+    const bool import = line.keyword == "import" || line.keyword == "from";
+    const bool definition =
+        line.keyword == "def" || line.keyword == "class" || line.keyword == "async";
+    if (import)
+      changes.insert(line.names.begin(), line.names.end());
+    else if (line.assigns)
+      changes.insert(line.bases.begin(), line.bases.begin() + static_cast<long>(line.targets));
+    else if (definition || line.names[0] == line.keyword)
+      changes.insert(line.names[0]);
+  }
+  return changes;
+}
+
+// Whether an assignment needs the value that its target had before.
+bool is_in_place(const LogicalLine& line, const std::string& text) {
+  const std::size_t next = text.find_first_not_of(" \t", line.keyword.size());
+  return (next != text.npos &&
+          std::string_view("=,:").find(text[next]) == std::string_view::npos) ||
+         std::count(line.names.begin(), line.names.end(), line.keyword) > 1;
+}
+
 void classify(Statement& s, const LogicalLine& head, const std::vector<LogicalLine>& lines,
               std::size_t from, std::size_t to) {
   for (std::size_t i = from; i < to; ++i)
@@ -238,6 +272,7 @@ void classify(Statement& s, const LogicalLine& head, const std::vector<LogicalLi
   } else if (head.keyword == "def" || head.keyword == "class" || head.keyword == "async") {
     s.kind = Statement::Kind::Definition;
     if (!head.names.empty()) s.defines.push_back(head.names[0]);
+    for (const std::string& name : head.parameters) s.uses.erase(name);
     s.returns =
         head.keyword == "class" ||
         std::any_of(lines.begin() + static_cast<long>(from), lines.begin() + static_cast<long>(to),
@@ -245,9 +280,11 @@ void classify(Statement& s, const LogicalLine& head, const std::vector<LogicalLi
   } else if (head.assigns && !head.names.empty() && head.names[0] == head.keyword) {
     s.kind = Statement::Kind::Assignment;
     s.defines.push_back(head.names[0]);
+    s.in_place = is_in_place(head, s.text);
   } else if (head.keyword == "try" && s.text.find("import ") != std::string::npos) {
     s.kind = Statement::Kind::Import;
   }
+  if (s.kind != Statement::Kind::Definition) s.changes = changes_of(lines, from, to);
 }
 
 }  // namespace

@@ -214,6 +214,77 @@ TEST(ExtractCode, KeepsTheDefinitionsThatTheFunctionUses) {
             "    return twice(a) + b");
 }
 
+// Statements of the module that the function needs: without them a right program would fail.
+TEST(ExtractCode, KeepsWhatPreparesTheFunction) {
+  const std::string whole[] = {
+      "T = {}\nfor i in range(9):\n    T[i] = i\ndef add(a, b):\n    return T[a] + T[b]",
+      "L = [1]\nwhile len(L) < 9:\n    L.append(2)\ndef add(a, b):\n    return L[a] + L[b]",
+      "A = B = 0\ndef add(a, b):\n    return a + b + B",
+      "first, *rest = 0, 0\ndef add(a, b):\n    return a + b + rest[0]",
+      "class C:\n    pass\nC.zero = 0\ndef add(a, b):\n    return a + b + C.zero",
+      "def add(a, b):\n    return a + b + add.zero\nadd.zero = 0",
+      "def wrap(f):\n    return f\ndef add(a, b):\n    return a + b\nadd = wrap(add)",
+      "K = [0]\nK += [0]\nK.append(0)\nK[1] = 0\ndef add(a, b):\n    return a + b + K[1]",
+      "import sys\nif sys.maxsize:\n    def plus(a, b):\n        return a + b\nelse:\n"
+      "    plus = max\ndef add(a, b):\n    return plus(a, b)",
+      "import sys\nsys.setrecursionlimit(10**6)\ndef add(a, b):\n    return a + b",
+      "from decimal import *\ngetcontext().prec = 50\ndef add(a, b):\n    return Decimal(a) + b",
+      "M = {}\ndef fill():\n    for i in range(9): M[i] = i\nfill()\ndef add(a, b):\n"
+      "    return M[a] + b",
+      "DEBUG = False\nif DEBUG:\n    K = 1\nelse:\n    K = 0\ndef add(a, b):\n    return a + b + "
+      "K"};
+  for (const std::string& code : whole) {
+    EXPECT_EQ(extract_code("```python\n" + code + "\n```", kPrompt, "add"), code);
+    EXPECT_EQ(extract_code(code, kPrompt, "add"), code);
+  }
+}
+
+// The example's variables often have the names of the parameters.
+TEST(ExtractCode, ParametersAreNoUseOfAVariable) {
+  const std::string code =
+      "K = 0\nL = []\nP = int\ndef add(a: P, b=K, *c, d: int = len(L), **e):\n    return a + b";
+  EXPECT_EQ(
+      extract_code("```python\n" + code +
+                       "\na = open('input.txt')\nb = parse(a)\nb.append(c)\nc = d = e = 1 / 0\n"
+                       "print(add(a, b))\n```",
+                   kPrompt, "add"),
+      code);
+  const std::string line = "b = 1\ndef add(a, c): return max(b, a) + c";
+  EXPECT_EQ(extract_code(line, kPrompt, "add"), line);
+}
+
+TEST(ExtractCode, DropsExamplesOfItsUse) {
+  for (const char* after :
+       {"a = int(input())\nb = 3\na += 1\nprint(add(a, b))",
+        "import sys\nfor line in sys.stdin:\n    a = 3\n    print(add(a, 2))",
+        "tests = [(1, 2)]\nfor a, b in tests:\n    total = add(a, b)\n    print(total)",
+        "def main():\n    add(1, 2)\nmain()", "def ask():\n    return input()\na = ask()",
+        "if __name__ == '__main__':\n    a = 5\n    add(a, 3)", "assert add(1, 2) == 3",
+        "add = lambda a, b: 0", "import os\nos.system('clear')\nexit()"}) {
+    const std::string text = "```python\n" + std::string(kAdd) + "\n\n" + after + "\n```";
+    const std::string code = extract_code(text, kPrompt, "add");
+    for (const char* dropped : {"add(", "input", "stdin", "exit", "main", "lambda", "clear"})
+      EXPECT_EQ(code.find(dropped, std::string_view(kAdd).size()), std::string::npos) << code;
+    EXPECT_NE(code.find(kAdd), std::string::npos) << code;
+  }
+}
+
+TEST(ExtractCode, FencesInTheDocstringOfABareProgram) {
+  const std::string code =
+      "def add(a, b):\n    \"\"\"\n    ```python\n    add(1, 2)\n    ```\n    \"\"\"\n    return a "
+      "+ b";
+  EXPECT_EQ(extract_code(code + "\n", kPrompt, "add"), code);
+}
+
+// Plans often come first, with the function as a stub.
+TEST(ExtractCode, TakesTheBlockWithTheWholeFunction) {
+  for (const char* body : {"pass", "..."})
+    EXPECT_EQ(extract_code("```python\ndef add(a, b):\n    " + std::string(body) +
+                               "  # TODO\n```\nFilled in:\n```python\n" + kAdd + "\n```",
+                           kPrompt, "add"),
+              kAdd);
+}
+
 TEST(ExtractCode, OfTwoDefinitionsTheFirstThatReturns) {
   const std::string stub = "def add(a, b):\n    \"\"\"Adds.\"\"\"";
   EXPECT_EQ(extract_code("```python\n" + stub + "\n\n" + kAdd + "\n```", kPrompt, "add"), kAdd);
