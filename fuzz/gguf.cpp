@@ -2,17 +2,13 @@
 // file. Blocks are decoded, and config, tokenizer and chat template are read where there are any.
 #include "tensor/gguf.h"
 
-#include <stdlib.h>
-#include <unistd.h>
-
 #include <cstdint>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "base/error.h"
 #include "model/dry_load.h"
 #include "model/gguf_model.h"
+#include "scratch_file.h"
 #include "tensor/block_matrix.h"
 
 using namespace counterbeam;
@@ -51,26 +47,6 @@ void try_part(Part part) {
   }
 }
 
-// A file that every run writes anew.
-const std::string& model_path() {
-  static const std::string path = [] {
-    std::string name = "/tmp/counterbeam-fuzz-XXXXXX";
-    const int file = ::mkstemp(name.data());
-    CB_CHECK(file >= 0);
-    ::close(file);
-    std::atexit([] { ::unlink(model_path().c_str()); });
-    return name;
-  }();
-  return path;
-}
-
-void write_model(std::span<const std::byte> bytes) {
-  FILE* file = std::fopen(model_path().c_str(), "wb");
-  CB_CHECK(file != nullptr);
-  CB_CHECK(std::fwrite(bytes.data(), 1, bytes.size(), file) == bytes.size());
-  std::fclose(file);
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -80,8 +56,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const Error&) {
     return 0;
   }
-  write_model(bytes);
-  const GgufModel model(model_path());
+  static const ScratchFolder folder;
+  const auto path = folder.write("model", {reinterpret_cast<const char*>(data), size});
+  const GgufModel model(path);
   model.name();
   try_part([&] {
     const ModelConfig config = model.config();

@@ -18,6 +18,7 @@ void merge(std::string_view input, bool partial) {
     shard->write("samples.jsonl", next_part(input));
     shard->write("run.json", next_part(input));
   }
+  std::filesystem::remove(kOut.path() / "samples.jsonl");  // merge_runs would refuse to replace it
   merge_runs({kFirst.path(), kSecond.path()}, kOut.path(), partial);
   const auto merged = read_samples(kOut.path() / "samples.jsonl");
   std::set<SampleKey> keys;

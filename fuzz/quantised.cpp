@@ -1,9 +1,11 @@
 // Reads any bytes as quantization_config and as a checkpoint of one quantised module: rejected, or
-// read into a matrix whose rows can be decoded. The first four bytes say the sizes of the module, a
-// line break ends the config, and the rest is a safetensors file.
+// read into a matrix whose rows can be decoded, alone and stacked with a second module. The first
+// four bytes say the sizes of the module, a line break ends the config, and the rest is a
+// safetensors file.
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <span>
 #include <vector>
 
 #include "backend/code_form.h"
@@ -26,18 +28,18 @@ std::filesystem::path folder() {
   return path;
 }
 
-void decode(const StoredMatrix& matrix) {
-  std::vector<float> row(static_cast<std::size_t>(matrix.in()));
-  const StoredMatrix parts[] = {matrix};
+void decode(std::span<const StoredMatrix> parts) {
   const auto form = common_form(parts);
+  std::vector<float> row(static_cast<std::size_t>(parts[0].in()));
   std::vector<std::uint8_t> codes(row.size());
-  for (int i = 0; i < matrix.out(); ++i) {
-    matrix.read_row(i, 0, row);
-    if (!form) continue;
-    std::vector<float> scales(static_cast<std::size_t>(form->groups)), offsets(scales.size());
-    read_codes(*form, matrix, i, 0, codes);
-    read_scales(*form, matrix, i, scales, offsets);
-  }
+  for (const StoredMatrix& matrix : parts)
+    for (int i = 0; i < matrix.out(); ++i) {
+      matrix.read_row(i, 0, row);
+      if (!form) continue;
+      std::vector<float> scales(static_cast<std::size_t>(form->groups)), offsets(scales.size());
+      read_codes(*form, matrix, i, 0, codes);
+      read_scales(*form, matrix, i, scales, offsets);
+    }
 }
 
 }  // namespace
@@ -57,7 +59,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Checkpoint checkpoint = Checkpoint::open(folder());
     const QuantTensors tensors(checkpoint, config);
     std::vector<std::string> names;
-    if (tensors.has("m")) decode(tensors.read("m", out, in, names));
+    std::vector<StoredMatrix> parts;
+    for (const char* module : {"m", "n"}) {
+      if (!tensors.has(module)) continue;
+      parts.push_back(tensors.read(module, out, in, names));
+      decode(std::span(parts).last(1));
+    }
+    if (parts.size() == 2) decode(parts);
   } catch (const Error&) {
   }
   return 0;

@@ -70,13 +70,14 @@ inline std::optional<StrictTensor> strict_tensor(const nlohmann::json& entry) {
     return std::nullopt;
   StrictTensor tensor{entry["dtype"], *shape, (*offsets)[0], (*offsets)[1]};
   if (shape->size() > Shape::kMaxRank || tensor.end < tensor.begin) return std::nullopt;
-  unsigned __int128 elements = 1;
+  __extension__ using Wide = unsigned __int128;  // no product wraps
+  Wide elements = 1;
   for (const std::uint64_t extent : *shape) {
     elements *= extent;
     if (extent > Shape::kMaxElements || elements > Shape::kMaxElements) return std::nullopt;
   }
   const std::uint64_t bits = strict_bits(tensor.dtype);
-  if (bits == 0 || elements * bits != static_cast<unsigned __int128>(tensor.end - tensor.begin) * 8)
+  if (bits == 0 || elements * bits != static_cast<Wide>(tensor.end - tensor.begin) * 8)
     return std::nullopt;
   return tensor;
 }

@@ -17,7 +17,9 @@ constexpr std::array<std::string_view, 4> kPrefixes{"model.language_model.", "mo
 
 std::string decoder_prefix(const Checkpoint& checkpoint) {
   for (const std::string_view prefix : kPrefixes)
-    if (checkpoint.find(fmt::format("{}embed_tokens.weight", prefix))) return std::string(prefix);
+    for (const std::string_view name : {"weight", "weight_packed"})
+      if (checkpoint.find(fmt::format("{}embed_tokens.{}", prefix, name)))
+        return std::string(prefix);
   bad_input(
       "{}: has no tensor model.embed_tokens.weight; the checkpoint is not complete, or its tensors "
       "are not named as transformers names them",
@@ -41,13 +43,15 @@ void CheckpointWeights::refuse_unknown_layers(int layers) const {
     if (!tensor.name.starts_with(start)) continue;
     int layer = -1;
     const char* first = tensor.name.data() + start.size();
-    std::from_chars(first, tensor.name.data() + tensor.name.size(), layer);
-    if (layer >= layers)
+    const auto [end, error] =
+        std::from_chars(first, tensor.name.data() + tensor.name.size(), layer);
+    if (layer >= layers || error == std::errc::result_out_of_range)
       bad_input(
           "{}: has tensor {} of layer {}, but config.json has {} layers (num_hidden_layers), from "
           "0; "
           "they belong to different models: download both again",
-          checkpoint_.folder().string(), in_quotes(tensor.name), layer, layers);
+          checkpoint_.folder().string(), in_quotes(tensor.name), std::string_view(first, end),
+          layers);
   }
 }
 
@@ -64,13 +68,14 @@ TensorView CheckpointWeights::get(const std::string& name, const Shape& shape) {
   const TensorView* view = checkpoint_.find(full);
   const std::string folder = checkpoint_.folder().string();
   if (view == nullptr) {
-    bad_input("{}: tensor {} {} is missing; config.json asks for it", folder, full,
-              shape.to_string());
+    bad_input("{}: tensor {} {} is missing; config.json asks for it: download the checkpoint again",
+              folder, full, shape.to_string());
   }
   used_.insert(full);
   if (view->shape != shape) {
-    bad_input("{}: tensor {} has shape {}, but config.json asks for {}", folder, full,
-              view->shape.to_string(), shape.to_string());
+    bad_input(
+        "{}: tensor {} has shape {}, but config.json asks for {}; download the checkpoint again",
+        folder, full, view->shape.to_string(), shape.to_string());
   }
   if (!is_weight_dtype(view->dtype)) {
     bad_input("{}: tensor {} is {}; only F32, BF16 and F16 weights are supported", folder, full,
@@ -85,7 +90,10 @@ StoredMatrix CheckpointWeights::matrix(const std::string& name, int out, int in)
   std::string module = full_name(name);
   if (module.ends_with(kWeight)) module.resize(module.size() - kWeight.size());
   const QuantTensors tensors = quant_tensors();
-  if (!tensors.has(module)) return get(name, {out, in});
+  if (!tensors.has(module)) {
+    tensors.check_plain(module);
+    return get(name, {out, in});
+  }
   std::vector<std::string> names;
   const StoredMatrix matrix = tensors.read(module, out, in, names);
   for (std::string& used : names) {
@@ -101,13 +109,14 @@ void CheckpointWeights::will_read(std::span<const Rows>) {
 
 void CheckpointWeights::done() {
   for (const std::string& name : pending_) {
-    const TensorView& view = checkpoint_.at(name);
-    checkpoint_.check(name);
+    TensorView view = checkpoint_.at(name);
     bytes_done_ += static_cast<std::int64_t>(view.bytes());
+    if (view.dtype == DType::U8) view.dtype = DType::F8E8M0;  // scales; nothing else is U8
     if (non_finite_.empty())
       if (const auto at = first_non_finite(view))
         non_finite_ = fmt::format("tensor {}, element {} of {}, is {}", name, *at,
                                   view.shape.elements(), value_at(view, *at));
+    checkpoint_.check(name);  // after the last byte was read
     checkpoint_.done_with(name);
   }
   pending_.clear();
@@ -121,7 +130,12 @@ StoredWeights::Extent CheckpointWeights::extent() const {
 }
 
 DType CheckpointWeights::dtype() const {
-  return checkpoint_.at(prefix_ + "embed_tokens.weight").dtype;
+  const std::string table = prefix_ + "embed_tokens";
+  const TensorView* plain = checkpoint_.find(table + ".weight");
+  if (plain && is_weight_dtype(plain->dtype)) return plain->dtype;
+  const TensorView* scales = checkpoint_.find(table + ".weight_scale");
+  if (scales && is_weight_dtype(scales->dtype)) return scales->dtype;
+  return plain ? plain->dtype : DType::BF16;
 }
 
 // Tensors of parts that are not run (vision, multi-token prediction), or that can be computed.
@@ -133,7 +147,8 @@ bool CheckpointWeights::is_known_extra(std::string_view name) const {
   if (quantised_)  // scales of activations and of the KV cache, which are not quantised here
     for (const std::string_view end :
          {".input_scale", ".input_zero_point", ".input_global_scale", ".activation_scale",
-          ".output_scale", ".k_scale", ".v_scale", ".weight_shape"})
+          ".output_scale", ".output_zero_point", ".q_scale", ".q_zero_point", ".k_scale",
+          ".k_zero_point", ".v_scale", ".v_zero_point", ".weight_shape"})
       if (name.ends_with(end)) return true;
   return name.ends_with(".rotary_emb.inv_freq") || (tied_ && name.ends_with("lm_head.weight"));
 }

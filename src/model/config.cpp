@@ -12,9 +12,6 @@
 namespace counterbeam {
 namespace {
 
-// Real configs are far smaller; the limit bounds the memory for a hostile file.
-constexpr std::size_t kMaxConfigBytes = 1 << 20;
-
 struct KnownType {
   std::string_view name;
   Architecture architecture;

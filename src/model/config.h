@@ -4,6 +4,7 @@
 // heads, the rotary width is even, and there is one LayerConfig per layer.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -19,6 +20,9 @@
 #include "tensor/dtype.h"
 
 namespace counterbeam {
+
+// The longest config.json that is read. Real ones are far smaller.
+inline constexpr std::size_t kMaxConfigBytes = 1 << 20;
 
 enum class Architecture { Gemma3, Llama, Mistral, Phi3, Qwen2, Qwen3, Qwen35, SmolLm3 };
 
@@ -83,6 +87,8 @@ struct ModelConfig {
   int delta_layers() const { return layer_count() - attention_layers(); }
 
   std::int64_t kv_bytes_per_token(DType dtype) const;
+  // In a cache of 8 bits: codes, and a scale for the keys and one for the values of every head.
+  std::int64_t kv_code_bytes_per_token() const;
   // Recurrent states (float32) and the stored inputs of the convolutions (dtype).
   std::int64_t state_bytes_per_sequence(DType dtype) const;
 };
@@ -98,7 +104,7 @@ ModelConfig parse_config(const Json& json, const std::string& file);
 std::vector<TokenId> eos_ids(const std::filesystem::path& folder, const ModelConfig& config,
                              std::optional<TokenId> tokenizer_eos);
 
-// The shapes `--shape` knows: qwen2.5-7b, qwen2.5-0.5b, qwen3.5-0.8b, qwen3.5-2b,
+// The shapes `--shape` knows: qwen2.5-7b, qwen2.5-32b, qwen2.5-0.5b, qwen3.5-0.8b, qwen3.5-2b,
 // deepseek-math-7b. An Error that lists them for any other name.
 ModelConfig known_shape(std::string_view name);
 std::vector<std::string> known_shape_names();

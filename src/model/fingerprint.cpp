@@ -5,22 +5,29 @@
 #include <initializer_list>
 
 #include "base/file.h"
+#include "model/config.h"
 #include "tensor/checkpoint.h"
 #include "tensor/dtype.h"
+#include "text/file_limits.h"
 
 namespace counterbeam {
 namespace {
 
 constexpr std::size_t kSamples = 8, kSampleBytes = 4096;
 
+struct HashedFile {
+  const char* name;
+  std::uint64_t most;  // bytes, the limit of the file's reader
+};
+
 std::string hash_files(const std::filesystem::path& folder,
-                       std::initializer_list<const char*> names) {
+                       std::initializer_list<HashedFile> files) {
   Sha256 hash;
-  for (const char* name : names) {
+  for (const auto& [name, most] : files) {
     std::error_code error;
     if (!std::filesystem::exists(folder / name, error)) continue;
     hash.add_field(name);
-    hash.add_field(read_file(folder / name));
+    hash.add_field(read_file(folder / name, most));
   }
   return short_hash(hash);
 }
@@ -54,9 +61,11 @@ void add_samples(Sha256& hash, std::span<const std::byte> data) {
 }
 
 ModelFingerprint text_fingerprint_of(const std::filesystem::path& folder) {
-  return {.config = hash_files(folder, {"config.json", "generation_config.json"}),
-          .tokenizer = hash_files(folder, {"tokenizer.json", "tokenizer_config.json"}),
-          .chat_template = hash_files(folder, {"chat_template.jinja"}),
+  return {.config = hash_files(folder, {{"config.json", kMaxConfigBytes},
+                                        {"generation_config.json", kMaxConfigBytes}}),
+          .tokenizer = hash_files(folder, {{"tokenizer.json", kMostTokenizerBytes},
+                                           {"tokenizer_config.json", kMostTokenizerConfigBytes}}),
+          .chat_template = hash_files(folder, {{"chat_template.jinja", kMostTemplateBytes}}),
           .weights = "elsewhere"};
 }
 

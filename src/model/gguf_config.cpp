@@ -7,6 +7,7 @@
 #include "base/quote.h"
 #include "model/config_layers.h"
 #include "model/gguf_fields.h"
+#include "model/gguf_names.h"
 #include "model/gguf_rope.h"
 #include "tensor/block_matrix.h"
 
@@ -18,10 +19,10 @@ struct GgufArchitecture {
   Architecture architecture;
 };
 constexpr GgufArchitecture kGgufArchitectures[] = {
-    {"gemma3", Architecture::Gemma3},   {"llama", Architecture::Llama},
-    {"phi3", Architecture::Phi3},       {"qwen2", Architecture::Qwen2},
-    {"qwen3", Architecture::Qwen3},     {"qwen35", Architecture::Qwen35},
-    {"smollm3", Architecture::SmolLm3},
+    {"gemma3", Architecture::Gemma3},  {"llama", Architecture::Llama},
+    {"mistral3", Architecture::Llama}, {"phi3", Architecture::Phi3},
+    {"qwen2", Architecture::Qwen2},    {"qwen3", Architecture::Qwen3},
+    {"qwen35", Architecture::Qwen35},  {"smollm3", Architecture::SmolLm3},
 };
 
 std::string architecture_name(const GgufFields& fields) {
@@ -86,9 +87,10 @@ class GgufConfigReader {
       fields_.wrong(own("expert_count"), "is not supported: mixtures of experts are not run");
     if (!fields_.boolean(own("attention.causal")).value_or(true))
       fields_.wrong(own("attention.causal"), "is not supported (supported: true)");
-    for (const char* key : {"attention.clamp_kqv", "attention.max_alibi_bias", "attention.scale",
-                            "attn_logit_softcapping", "final_logit_softcapping", "logit_scale",
-                            "residual_scale", "embedding_scale"})
+    for (const char* key :
+         {"attention.clamp_kqv", "attention.max_alibi_bias", "attention.scale",
+          "attention.temperature_scale", "attn_logit_softcapping", "final_logit_softcapping",
+          "logit_scale", "residual_scale", "embedding_scale"})
       if (const GgufValue* value = fields_.find(own(key)); value && value->number() != 0.0)
         fields_.wrong(own(key), "is not supported (supported: 0, or no such key)");
   }
@@ -219,10 +221,11 @@ class GgufConfigReader {
       bad_input(
           "{}: has no tensor token_embd.weight; the file is not complete, or not a text model",
           fields_.file());
-    if (table->shape.rank() != 2 || table->shape[0] < 1 || table->shape[0] > kMaxVocab)
+    const Shape shape = table->shape.rank() > 2 ? without_leading_ones(table->shape) : table->shape;
+    if (shape.rank() != 2 || shape[0] < 1 || shape[0] > kMaxVocab)
       bad_input("{}: tensor token_embd.weight has shape {}, which is not a table of 1 to {} rows",
                 fields_.file(), table->shape.to_string(), kMaxVocab);
-    config_.vocab = static_cast<int>(table->shape[0]);
+    config_.vocab = static_cast<int>(shape[0]);
     config_.tied = checkpoint_.find("output.weight") == nullptr;
     config_.dtype = stored_dtype(table->type);
   }

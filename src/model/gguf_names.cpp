@@ -130,6 +130,12 @@ std::vector<std::int32_t> stored_column_order(std::string_view name, const Model
   return tiled_order(config.delta, 0, config.delta.value_dim);
 }
 
+Shape without_leading_ones(const Shape& shape) {
+  std::span<const std::int64_t> extents = shape.extents();
+  while (!extents.empty() && extents.front() == 1) extents = extents.subspan(1);
+  return Shape(extents);
+}
+
 bool is_stored_as_negative_exp(std::string_view name) {
   return name.ends_with(".A_log");
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/config.h"
+#include "tensor/shape.h"
 
 namespace counterbeam {
 
@@ -20,6 +21,10 @@ std::vector<std::int32_t> stored_row_order(std::string_view name, const ModelCon
                                            std::int64_t rows);
 // The same for the columns of a matrix.
 std::vector<std::int32_t> stored_column_order(std::string_view name, const ModelConfig& config);
+
+// The shape as it is compared: GGUF lists extents from the last axis on, and any number of ones may
+// follow, which are leading ones here.
+Shape without_leading_ones(const Shape& shape);
 
 // Whether the tensor is stored as -exp(x).
 bool is_stored_as_negative_exp(std::string_view name);

@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "model/gguf_config.h"
+#include "model/gguf_names.h"
 
 namespace counterbeam {
 namespace {
@@ -85,7 +86,8 @@ class GgufRopeReader {
       bad_input("{}: has both {} {} and tensor {}, which is not supported", fields_.file(),
                 own("scaling.factor"), rope_.factor, factors->name);
     const auto pairs = static_cast<std::size_t>(rope_.width / 2);
-    if (factors->type != GgmlType::F32 || factors->shape != Shape{rope_.width / 2})
+    if (factors->type != GgmlType::F32 ||
+        without_leading_ones(factors->shape) != without_leading_ones(Shape{rope_.width / 2}))
       bad_input("{}: tensor {} is {} {}, but the {} rotary dimensions need F32 [{}]",
                 fields_.file(), factors->name, name_of(factors->type), factors->shape.to_string(),
                 rope_.width, pairs);

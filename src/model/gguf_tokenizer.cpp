@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "base/error.h"
+#include "base/lower_case.h"
 #include "base/quote.h"
 #include "model/gguf_fields.h"
 #include "text/named_splits.h"
@@ -18,13 +19,42 @@ constexpr std::string_view kModelKey = "tokenizer.ggml.model", kSplitKey = "toke
                            kScoresKey = "tokenizer.ggml.scores",
                            kMergesKey = "tokenizer.ggml.merges",
                            kTemplateKey = "tokenizer.chat_template";
-constexpr std::uint64_t kMostListed = 1 << 22;  // tokens or merges; real lists are far shorter
+
+std::string id_key(std::string_view name) {
+  return fmt::format("tokenizer.ggml.{}_token_id", name);
+}
+
+std::int64_t token_count(const GgufFields& fields) {
+  const GgufValue* tokens = fields.find(kTokensKey);
+  return tokens ? static_cast<std::int64_t>(std::min(tokens->count, kMostListedTokens))
+                : kMostListedTokens;
+}
+
+// Converters write 4294967295 and the like for a token that the model does not have.
+bool is_beyond_tokens(const GgufFields& fields, std::string_view name) {
+  const auto id = fields.integer(id_key(name), 0, std::numeric_limits<std::uint32_t>::max());
+  return id && *id >= token_count(fields);
+}
+
+// The ids that llama.cpp takes if a file with a SentencePiece model does not give them.
+std::optional<TokenId> default_id(const GgufFields& fields, std::string_view name) {
+  if (fields.string(kModelKey) != "llama" || !fields.has(kTokensKey)) return std::nullopt;
+  const TokenId id = name == "unknown" ? 0 : name == "bos" ? 1 : name == "eos" ? 2 : -1;
+  if (id < 0 || id >= token_count(fields)) return std::nullopt;
+  return id;
+}
 
 std::optional<TokenId> token_id(const GgufFields& fields, std::string_view name) {
-  const auto id = fields.integer(fmt::format("tokenizer.ggml.{}_token_id", name), 0,
-                                 std::numeric_limits<TokenId>::max());
-  if (!id) return std::nullopt;
+  const auto id = fields.integer(id_key(name), 0, std::numeric_limits<std::uint32_t>::max());
+  if (!id || is_beyond_tokens(fields, name)) return default_id(fields, name);
   return static_cast<TokenId>(*id);
+}
+
+// Whether general.name is that of a Phi-3 model, as llama.cpp decides; also "Phi 3.5".
+bool is_named_phi3(const GgufFields& fields) {
+  std::string name = to_lower_case(fields.string("general.name").value_or(""));
+  std::erase_if(name, [](char c) { return c == ' ' || c == '-' || c == '_'; });
+  return name.find("phi3") != std::string::npos;
 }
 
 class GgufTokenizerReader {
@@ -63,8 +93,8 @@ class GgufTokenizerReader {
   const GgufValue& listed(std::string_view key, GgufKind kind) const {
     const GgufValue* value = fields_.array(key, kind);
     if (!value) fields_.missing(key, "the tokenizer is not complete: convert the model again");
-    if (value->count > kMostListed)
-      fields_.wrong(key, fmt::format("is longer than the limit of {}", kMostListed));
+    if (value->count > kMostListedTokens)
+      fields_.wrong(key, fmt::format("is longer than the limit of {}", kMostListedTokens));
     return *value;
   }
 
@@ -75,7 +105,7 @@ class GgufTokenizerReader {
   }
 
   void check_length(std::string_view key, const GgufValue& value) const {
-    if (value.count != list_.tokens.size())
+    if (value.count < list_.tokens.size())
       fields_.wrong(key, fmt::format("does not have an entry for each of the {} tokens",
                                      list_.tokens.size()));
   }
@@ -111,6 +141,11 @@ class GgufTokenizerReader {
   }
 
   void read_special() {
+    for (const char* name : {"bos", "eos", "eot", "eom", "padding", "unknown"})
+      if (is_beyond_tokens(fields_, name))
+        list_.warnings.push_back(
+            fmt::format("{}: {} {} is ignored: the tokenizer has {} tokens", fields_.file(),
+                        id_key(name), *fields_.find(id_key(name))->integer(), list_.tokens.size()));
     list_.bos = token_id(fields_, "bos");
     list_.eos = token_id(fields_, "eos");
     list_.pad = token_id(fields_, "padding");
@@ -118,13 +153,23 @@ class GgufTokenizerReader {
     list_.add_bos = fields_.boolean("tokenizer.ggml.add_bos_token");
     list_.add_eos = fields_.boolean("tokenizer.ggml.add_eos_token");
     if (list_.model == TokenList::Model::ByteLevel) return;
-    if (!list_.unk) list_.unk = first_of(TokenKind::Unknown);
+    if (!fields_.has(id_key("unknown")))
+      if (const auto unknown = first_of(TokenKind::Unknown)) list_.unk = unknown;
     list_.space_prefix = fields_.boolean("tokenizer.ggml.add_space_prefix").value_or(true);
     if (fields_.boolean("tokenizer.ggml.remove_extra_whitespaces").value_or(false))
       fields_.wrong("tokenizer.ggml.remove_extra_whitespaces",
                     "is not supported (supported: false)");
-    // The file does not say this of Phi-3's tokens, which its tokenizer.json does.
-    list_.strip_right = fields_.string("general.architecture") == "phi3";
+    // Phi-3's tokenizer.json says this of its tokens, but a GGUF file does not record it. Other
+    // models of the architecture have other tokens.
+    list_.strip_right =
+        is_named_phi3(fields_) && has_control("<|end|>") && has_control("<|assistant|>");
+  }
+
+  bool has_control(std::string_view text) const {
+    return std::any_of(list_.tokens.begin(), list_.tokens.end(), [&](const auto& token) {
+      return token.text == text &&
+             (token.kind == TokenKind::Control || token.kind == TokenKind::UserDefined);
+    });
   }
 
   std::optional<TokenId> first_of(TokenKind kind) const {

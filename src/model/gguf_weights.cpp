@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "base/error.h"
@@ -16,13 +17,15 @@ namespace {
 
 using Order = std::vector<std::int32_t>;
 
-// The number in "blk.12.attn_q.weight"; -1 for a tensor outside of layers.
+// The number in "blk.12.attn_q.weight" (the largest int for one that is larger still); -1 for a
+// tensor outside of layers.
 int layer_of(std::string_view name) {
   constexpr std::string_view kStart = "blk.";
+  if (!name.starts_with(kStart)) return -1;
   int layer = -1;
-  if (name.starts_with(kStart))
-    std::from_chars(name.data() + kStart.size(), name.data() + name.size(), layer);
-  return layer;
+  const auto [end, error] =
+      std::from_chars(name.data() + kStart.size(), name.data() + name.size(), layer);
+  return error == std::errc::result_out_of_range ? std::numeric_limits<int>::max() : layer;
 }
 
 std::optional<DType> plain_dtype(GgmlType type) {
@@ -33,9 +36,8 @@ std::optional<DType> plain_dtype(GgmlType type) {
 }
 
 // The tensor as a matrix: its rows are the last axis.
-std::int64_t row_width(const GgufTensor& tensor) {
-  const int rank = tensor.shape.rank();
-  return rank == 0 ? 1 : tensor.shape[rank - 1];
+std::int64_t row_width(const Shape& shape) {
+  return shape.rank() == 0 ? 1 : shape[shape.rank() - 1];
 }
 
 void read_stored_row(const GgufTensor& tensor, std::int64_t row, std::span<float> to) {
@@ -74,13 +76,16 @@ void GgufWeights::refuse_unknown_layers() const {
 const GgufTensor& GgufWeights::find(const std::string& name, const Shape& shape) {
   const std::string own = gguf_name(name, config_.architecture);
   const GgufTensor* tensor = checkpoint_.find(own);
-  if (tensor == nullptr)
-    bad_input("{}: tensor {} {} is missing; the metadata asks for it", checkpoint_.name(), own,
-              shape.to_string());
+  if (tensor == nullptr) {
+    // The names lie in the mapped files, so a file that changed may have lost some.
+    checkpoint_.check_files();
+    bad_input("{}: tensor {} {} is missing; the metadata asks for it: convert the model again",
+              checkpoint_.name(), own, shape.to_string());
+  }
   used_.insert(own);
-  if (tensor->shape != shape)
-    bad_input("{}: tensor {} has shape {}, but the metadata asks for {}", checkpoint_.name(), own,
-              tensor->shape.to_string(), shape.to_string());
+  if (without_leading_ones(tensor->shape) != without_leading_ones(shape))
+    bad_input("{}: tensor {} has shape {}, but the metadata asks for {}; convert the model again",
+              checkpoint_.name(), own, tensor->shape.to_string(), shape.to_string());
   if (!plain_dtype(tensor->type) && !is_block_type(tensor->type))
     bad_input("{}: tensor {} is {}, which is not supported (supported: F32, F16, BF16, {})",
               checkpoint_.name(), own, name_of(tensor->type), block_type_names());
@@ -90,24 +95,31 @@ const GgufTensor& GgufWeights::find(const std::string& name, const Shape& shape)
 
 // Vectors, and the convolution, whose rows are its channels.
 TensorView GgufWeights::get(const std::string& name, const Shape& shape) {
-  const GgufTensor& tensor = find(name, stored_shape(shape));
+  const Shape stored = stored_shape(shape);
+  const GgufTensor& tensor = find(name, stored);
   const Order order = stored_row_order(name, config_, shape[0]);
   const auto dtype = plain_dtype(tensor.type);
   if (dtype && order.empty() && !is_stored_as_negative_exp(name))
     return {*dtype, shape, tensor.data.data()};
-  const auto width = static_cast<std::size_t>(row_width(tensor));
+  const auto width = static_cast<std::size_t>(row_width(stored));
   Tensor& copy = tensors_.emplace_back(DType::F32, shape);
   const std::span<float> to = copy.values<float>();
   std::vector<float> row(width);
   for (std::size_t i = 0; width > 0 && i < to.size() / width; ++i) {
-    const bool moved = tensor.shape.rank() > 1 && !order.empty();
+    const bool moved = stored.rank() > 1 && !order.empty();
     read_stored_row(tensor, moved ? order[i] : static_cast<std::int64_t>(i), row);
     for (std::size_t j = 0; j < width; ++j)
       to[i * width + j] =
-          row[tensor.shape.rank() == 1 && !order.empty() ? static_cast<std::size_t>(order[j]) : j];
+          row[stored.rank() == 1 && !order.empty() ? static_cast<std::size_t>(order[j]) : j];
   }
   if (is_stored_as_negative_exp(name))
-    for (float& value : to) value = std::log(-value);
+    for (float& value : to) {
+      if (value > 0)
+        bad_input(
+            "{}: tensor {} holds {}, but it is a negative exponential; convert the model again",
+            checkpoint_.name(), tensor.name, value);
+      value = std::log(-value);
+    }
   return copy.view();
 }
 
@@ -141,10 +153,15 @@ void GgufWeights::look_for_non_finite(const GgufTensor& tensor) {
 
 void GgufWeights::done() {
   for (const std::string& name : pending_) {
-    const GgufTensor& tensor = *checkpoint_.find(name);
-    checkpoint_.check(name);
-    bytes_done_ += static_cast<std::int64_t>(tensor.data.size());
-    look_for_non_finite(tensor);
+    const GgufTensor* tensor = checkpoint_.find(name);
+    if (tensor == nullptr) {
+      checkpoint_.check_files();
+      failed("{}: tensor {} disappeared while the file was read; wait until nothing writes to it",
+             checkpoint_.name(), name);
+    }
+    bytes_done_ += static_cast<std::int64_t>(tensor->data.size());
+    look_for_non_finite(*tensor);
+    checkpoint_.check(name);  // after the last byte was read
     checkpoint_.done_with(name);
   }
   pending_.clear();

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::uint64_t kMostRevisionBytes = 4096;
+
 // As in huggingface_hub, an empty variable counts as unset and "~/" is expanded.
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -73,7 +75,7 @@ fs::path snapshot_of(const fs::path& repository, const std::string& name) {
   std::error_code error;
   const fs::path reference = repository / "refs" / "main";
   if (fs::exists(reference, error)) {
-    std::string revision = read_file(reference);
+    std::string revision = read_file(reference, kMostRevisionBytes);
     while (!revision.empty() && (revision.back() == '\n' || revision.back() == ' '))
       revision.pop_back();
     if (!is_part(revision))

@@ -83,13 +83,14 @@ ModelParts read_parts(const ModelSource& source) {
 ModelParts read_text_parts(const ModelSource& source) {
   ModelParts parts;
   parts.tokenizer = source.tokenizer();
+  bool known = true;
   try {
     parts.config = source.config();
-    check_tokenizer(*parts.tokenizer, parts.config, source.location());
-  } catch (const Error&) {
-    parts.config = {};
+  } catch (const BadInput&) {  // a config that cannot be read (Failed) is not an unknown one
+    known = false;
     parts.config.vocab = parts.tokenizer->id_limit();
   }
+  if (known) check_tokenizer(*parts.tokenizer, parts.config, source.location());
   read_rest(source, parts);
   return parts;
 }

@@ -63,7 +63,7 @@ ModelParts read_parts(const ModelSource& source);
 
 // The same for a model that is computed elsewhere: what cannot be read of its config (an
 // architecture that is not known here, no config.json) is left at zero, and the vocabulary is the
-// tokenizer's. A tokenizer is needed.
+// tokenizer's. A tokenizer is needed, and one that does not fit a config that was read is an error.
 ModelParts read_text_parts(const ModelSource& source);
 
 // Where answers stop.

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <map>
 
 #include "base/error.h"
+#include "base/lower_case.h"
 #include "base/quote.h"
 #include "model/quant_rules.h"
 #include "text/regex_parse.h"
@@ -13,16 +16,17 @@
 namespace counterbeam {
 namespace {
 
-constexpr std::array<std::string_view, 4> kFormats{"float-quantized", "int-quantized",
-                                                   "naive-quantized", "pack-quantized"};
+constexpr std::array<std::string_view, 5> kFormats{
+    "float-quantized", "int-quantized", "mxfp8-quantized", "naive-quantized", "pack-quantized"};
 constexpr std::string_view kFormatNames =
-    "float-quantized, int-quantized, naive-quantized, pack-quantized, mixed-precision";
+    "float-quantized, int-quantized, mxfp8-quantized, naive-quantized, pack-quantized";
 
 void check_format(const JsonFields& fields, bool may_mix) {
   const auto format = fields.string("format");
   if (!format || std::find(kFormats.begin(), kFormats.end(), *format) != kFormats.end()) return;
   if (may_mix && (*format == "mixed-precision" || *format == "dense")) return;
-  fields.wrong("format", fmt::format("is not supported (supported: {})", kFormatNames));
+  fields.wrong("format", fmt::format("is not supported (supported: {}{})", kFormatNames,
+                                     may_mix ? ", mixed-precision" : ""));
 }
 
 // Sparsity and rotations change what the weights mean.
@@ -36,9 +40,30 @@ void refuse_transforms(const JsonFields& fields) {
 }
 
 bool is_float_type(const JsonFields& weights) {
-  const std::string type = weights.string("type").value_or("int");
+  const std::string type = to_lower_case(weights.string("type").value_or("int"));
   if (type != "int" && type != "float") weights.wrong("type", "is not known (known: int, float)");
   return type == "float";
+}
+
+// [128, 128] or "128x128"
+std::pair<int, int> block_structure(const JsonFields& weights) {
+  const Json* block = weights.find("block_structure");
+  if (!block) weights.missing("block_structure", "the size of a block, as [128, 128]");
+  if (!block->is_string())
+    return block_size(weights, "block_structure", *weights.array("block_structure"));
+  Json sizes = Json::array();
+  const std::string text = *weights.string("block_structure");
+  const char *at = text.data(), *end = at + text.size();
+  while (at < end) {
+    int size = 0;
+    const auto [next, error] = std::from_chars(at, end, size);
+    const bool last = next == end;
+    if (error != std::errc{} || (!last && (*next != 'x' || next + 1 == end)))
+      weights.wrong("block_structure", "is not two positive numbers");
+    sizes.push_back(size);
+    at = last ? end : next + 1;
+  }
+  return block_size(weights, "block_structure", sizes);
 }
 
 QuantScheme read_scheme(const JsonFields& weights) {
@@ -50,60 +75,89 @@ QuantScheme read_scheme(const JsonFields& weights) {
     weights.wrong("num_bits",
                   "is not supported for floats (supported: 8); NVFP4 and MXFP4 are not "
                   "read");
-  if (scheme.bits != 4 && scheme.bits != 8)
-    weights.wrong("num_bits", "is not supported (supported: 4, 8)");
+  if (scheme.bits < 2 || scheme.bits > 8)
+    weights.wrong("num_bits", "is not supported (supported: 2 to 8)");
   scheme.symmetric = weights.boolean("symmetric").value_or(true);
   if (scheme.is_float && !scheme.symmetric)
     weights.wrong("symmetric", "is not supported for floats");
   const auto group = weights.integer("group_size", -1, kMaxQuantGroup);
   if (group && *group == 0) weights.wrong("group_size", "is not allowed");
   const bool grouped = group && *group > 0;
-  const std::string strategy = weights.string("strategy")
-                                   .value_or(grouped ? "group"
-                                             : group ? "channel"
-                                                     : "tensor");
+  const std::string strategy = to_lower_case(weights.string("strategy")
+                                                 .value_or(grouped ? "group"
+                                                           : group ? "channel"
+                                                                   : "tensor"));
   if (strategy == "group") {
     if (!grouped) weights.missing("group_size", "the number of inputs that share a scale");
     scheme.group = static_cast<int>(*group);
   } else if (strategy == "block") {
-    const Json* block = weights.array("block_structure");
-    if (!block) weights.missing("block_structure", "the size of a block, as [128, 128]");
-    std::tie(scheme.block_rows, scheme.group) = block_size(weights, "block_structure", *block);
+    std::tie(scheme.block_rows, scheme.group) = block_structure(weights);
   } else if (strategy != "channel" && strategy != "tensor") {
     weights.wrong("strategy", "is not supported (supported: tensor, channel, group, block)");
   }
   if (const Json* order = weights.find("actorder"); order && !order->is_boolean()) {
-    const std::string name = *weights.string("actorder");
+    const std::string name = to_lower_case(*weights.string("actorder"));
     if (name != "group" && name != "weight" && name != "static" && name != "dynamic")
       weights.wrong("actorder", "is not known (known: group, weight)");
   }
   return scheme;
 }
 
-// An exact name, "re:" and a regular expression, or the name of a class: all modules that are
-// quantised are of one class.
-QuantConfig::Rule rule_for(const JsonFields& group, const Json& target, const QuantScheme& scheme) {
-  if (!target.is_string()) group.wrong("targets", "holds something that is not a string");
-  const std::string name = target.get<std::string>();
-  if (name.starts_with("re:"))
-    return {name_regex(group, "targets", std::string_view(name).substr(3)), scheme};
-  const bool is_class = name.find('.') == std::string::npos && name != "lm_head";
-  if (is_class) return {nullptr, scheme};
-  return {std::make_shared<NamePattern>(NamePattern::exact(name)), scheme};
-}
+// The rules of all groups, the closer ones first: exact names, regular expressions, the class
+// Linear, other classes. A class but Embedding stands for all modules, since those that are
+// quantised are linear. If several groups name the same target, the last one counts.
+struct Targets {
+  struct List {
+    std::vector<QuantConfig::Rule> rules{};
+    std::map<std::string, std::size_t> places{};  // of the rule of a target
 
-// Exact names and regular expressions before classes: the closer match counts.
-void add_group(const JsonFields& group, std::vector<QuantConfig::Rule>& named,
-               std::vector<QuantConfig::Rule>& classes) {
-  check_format(group, false);
+    void set(const std::string& name, QuantConfig::Rule rule) {
+      const auto [at, is_new] = places.emplace(name, rules.size());
+      if (is_new)
+        rules.push_back(std::move(rule));
+      else
+        rules[at->second] = std::move(rule);
+    }
+  };
+  List exact{}, regexes{}, linear{}, others{};
+  std::size_t count = 0;  // of targets so far, with those named twice
+
+  void add(const JsonFields& group, const std::string& name, const QuantScheme& scheme) {
+    const auto named = [&](std::string_view pattern) {
+      return QuantConfig::Rule{name_regex(group, "targets", pattern), scheme};
+    };
+    if (name.starts_with("re:"))
+      regexes.set(name, named(std::string_view(name).substr(3)));
+    else if (name.find('.') != std::string::npos || name == "lm_head")
+      exact.set(name, {std::make_shared<NamePattern>(NamePattern::exact(name)), scheme});
+    else if (name == "Embedding")
+      others.set(name, named(".*embed_tokens"));
+    else
+      (name == "Linear" ? linear : others).set(name, {nullptr, scheme});
+  }
+
+  std::vector<QuantConfig::Rule> in_order() const {
+    std::vector<QuantConfig::Rule> rules;
+    for (const List* list : {&exact, &regexes, &linear, &others})
+      rules.insert(rules.end(), list->rules.begin(), list->rules.end());
+    return rules;
+  }
+};
+
+void add_group(const JsonFields& group, Targets& targets) {
   const auto weights = group.object("weights");
   if (!weights) return;  // a group for activations alone
+  check_format(group, false);
   const QuantScheme scheme = read_scheme(*weights);
-  const Json* targets = group.array("targets");
-  if (!targets) group.missing("targets", "the names of the modules");
-  for (const Json& target : *targets) {
-    QuantConfig::Rule rule = rule_for(group, target, scheme);
-    (rule.pattern ? named : classes).push_back(std::move(rule));
+  const Json* names = group.array("targets");
+  if (!names) group.missing("targets", "the names of the modules");
+  targets.count += names->size();
+  if (targets.count > kMaxQuantRules)
+    group.wrong("targets", fmt::format("makes {} targets in all, more than the limit of {}",
+                                       targets.count, kMaxQuantRules));
+  for (const Json& name : *names) {
+    if (!name.is_string()) group.wrong("targets", "holds something that is not a string");
+    targets.add(group, name.get<std::string>(), scheme);
   }
 }
 
@@ -137,13 +191,14 @@ void read_compressed(const JsonFields& fields, QuantConfig& config) {
   const Json* groups = fields.find("config_groups");
   if (!groups) fields.missing("config_groups", "the schemes of the modules");
   if (!groups->is_object()) fields.wrong("config_groups", "is not an object");
-  std::vector<QuantConfig::Rule> classes;
+  Targets targets;
+  config.decoded = fields.string("format") == "dense";
   for (const auto& [name, value] : groups->items()) {
     const std::string path = fmt::format("quantization_config.config_groups.{}", printable(name));
     if (!value.is_object()) bad_input("{}: {} is not an object", fields.file(), path);
-    add_group(JsonFields(value, fields.file(), path + "."), config.rules, classes);
+    add_group(JsonFields(value, fields.file(), path + "."), targets);
   }
-  config.rules.insert(config.rules.end(), classes.begin(), classes.end());
+  config.rules = targets.in_order();
 }
 
 }  // namespace counterbeam

@@ -12,6 +12,9 @@
 namespace counterbeam {
 
 inline constexpr int kMaxQuantGroup = 1 << 24;
+// Real checkpoints have at most a few for every layer. The limit bounds time and memory for a
+// hostile config: every regular expression is compiled, and every module is matched.
+inline constexpr std::size_t kMaxQuantRules = 4096;
 
 // [outputs, inputs] of a block.
 std::pair<int, int> block_size(const JsonFields& fields, std::string_view key, const Json& block);

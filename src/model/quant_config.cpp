@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json_fields.h"
+#include "base/lower_case.h"
 #include "base/quote.h"
 #include "model/quant_compressed.h"
 #include "model/quant_rules.h"
@@ -53,8 +54,18 @@ int group_size(const JsonFields& fields, std::string_view key, std::optional<int
   return *size < 0 ? 0 : static_cast<int>(*size);
 }
 
+// Only GPTQModel's FP8 has these keys. Its weight_scale_inv holds what weights are divided by.
+void refuse_dividing_scales(const JsonFields& fields) {
+  constexpr std::string_view kProblem =
+      "is not supported: its weights are divided by the scales; use a checkpoint whose weights are "
+      "multiplied by them";
+  if (fields.has("weight_scale_semantics")) fields.wrong("weight_scale_semantics", kProblem);
+  if (fields.has("weight_scale_method")) fields.wrong("weight_scale_method", kProblem);
+}
+
 void read_fp8(const JsonFields& fields, QuantConfig& config) {
   QuantScheme scheme{.bits = 8, .is_float = true};
+  refuse_dividing_scales(fields);
   if (const auto format = fields.string("fmt"); format && *format != "e4m3")
     fields.wrong("fmt", "is not supported (supported: e4m3)");
   if (const auto format = fields.string("scale_fmt");
@@ -76,13 +87,14 @@ void read_awq(const JsonFields& fields, QuantConfig& config) {
   const auto bits = fields.integer(bits_key, 1, 64);
   if (!bits) fields.missing(bits_key, "the number of bits of a weight");
   if (*bits != 4) fields.wrong(bits_key, "is not supported; AWQ checkpoints have 4 bits");
-  if (const auto version = fields.string("version")) {
-    if (*version != "gemm" && *version != "GEMM")
-      fields.wrong("version",
-                   "is not supported (supported: gemm); its tensors are laid out differently");
-  }
+  for (const char* key : {"version", "format", "checkpoint_format"})
+    if (const auto version = fields.string(key); version && to_lower_case(*version) != "gemm")
+      fields.wrong(key, "is not supported (supported: gemm); its tensors are laid out differently");
+  if (const auto maker = fields.string("backend"); maker && to_lower_case(*maker) == "llm-awq")
+    fields.wrong("backend", "is not supported; its tensors are laid out differently");
   const char* group_key = fields.has("q_group_size") ? "q_group_size" : "group_size";
-  const QuantScheme scheme{.bits = 4, .symmetric = false, .group = group_size(fields, group_key)};
+  const QuantScheme scheme{
+      .bits = 4, .symmetric = false, .group = group_size(fields, group_key, kGroupOfScales)};
   config.rules.push_back({nullptr, scheme});
 }
 
@@ -116,9 +128,14 @@ void read_dynamic(const JsonFields& fields, const Json& dynamic, const QuantSche
 
 void read_gptq(const JsonFields& fields, QuantConfig& config) {
   const char* format_key = fields.has("checkpoint_format") ? "checkpoint_format" : "format";
-  const std::string format = fields.string(format_key).value_or("gptq");
+  const std::string format = to_lower_case(fields.string(format_key).value_or("gptq"));
   if (format != "gptq" && format != "gptq_v2")
     fields.wrong(format_key, "is not supported (supported: gptq, gptq_v2)");
+  if (const auto other = fields.string("format"); other && to_lower_case(*other) != format)
+    fields.wrong("format", fmt::format("is not {}, as checkpoint_format says; one of them is wrong",
+                                       in_quotes(format)));
+  if (const Json* rotation = fields.find("rotation"); rotation && *rotation != "")
+    fields.wrong("rotation", "is not supported; use a checkpoint without rotations");
   if (fields.boolean("is_marlin_format").value_or(false))
     fields.wrong("is_marlin_format", "is not supported; use a checkpoint in the format gptq");
   if (const auto words = fields.string("pack_dtype"); words && *words != "int32")
@@ -130,9 +147,24 @@ void read_gptq(const JsonFields& fields, QuantConfig& config) {
       .bits = gptq_bits(fields), .symmetric = false, .group = group_size(fields, "group_size")};
   if (const Json* dynamic = fields.find("dynamic")) {
     if (!dynamic->is_object()) fields.wrong("dynamic", "is not an object");
+    if (dynamic->size() > kMaxQuantRules)
+      fields.wrong("dynamic", fmt::format("has {} rules, more than the limit of {}",
+                                          dynamic->size(), kMaxQuantRules));
     read_dynamic(fields, *dynamic, general, config);
   }
   config.rules.push_back({nullptr, general});
+}
+
+// The scheme that fits, whatever modules its rules name, if there is one alone.
+std::optional<QuantScheme> only_fitting(const std::vector<QuantConfig::Rule>& rules,
+                                        const std::function<bool(const QuantScheme&)>& fits) {
+  std::optional<QuantScheme> found;
+  for (const QuantConfig::Rule& rule : rules) {
+    if (!rule.scheme || rule.scheme == found || !fits(*rule.scheme)) continue;
+    if (found) return std::nullopt;
+    found = rule.scheme;
+  }
+  return found;
 }
 
 }  // namespace
@@ -143,15 +175,21 @@ std::string_view name_of(QuantMethod method) {
   return "";
 }
 
-std::optional<QuantScheme> QuantConfig::scheme_of(const std::string& module) const {
+std::optional<QuantScheme> QuantConfig::scheme_of(
+    const std::string& module, const std::function<bool(const QuantScheme&)>& fits) const {
+  const Rule* first = nullptr;
   try {
-    for (const Rule& rule : rules)
-      if (!rule.pattern || rule.pattern->matches(module)) return rule.scheme;
+    for (const Rule& rule : rules) {
+      if (rule.pattern && !rule.pattern->matches(module)) continue;
+      if (!fits || (rule.scheme && fits(*rule.scheme))) return rule.scheme;
+      if (!first) first = &rule;
+    }
   } catch (const RegexProblem& problem) {
     bad_input("{}: a rule for quantised modules cannot be applied to {}: {}", file,
               in_quotes(module), problem.what);
   }
-  return std::nullopt;
+  if (const auto other = fits ? only_fitting(rules, fits) : std::nullopt) return other;
+  return first ? first->scheme : std::nullopt;
 }
 
 std::string QuantConfig::description() const {

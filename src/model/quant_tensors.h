@@ -23,13 +23,16 @@ class QuantTensors {
   // are the plain tensor MODULE.weight.
   bool has(const std::string& module) const;
 
+  // Throws an Error if a module that has no quantised tensors has a scale.
+  void check_plain(const std::string& module) const;
+
   // The matrix of such a module, and the names of its tensors. Throws an Error that names the
   // tensor. REQUIRES has(module).
   StoredMatrix read(const std::string& module, int out, int in,
                     std::vector<std::string>& names) const;
 
  private:
-  struct Reading;
+  bool fits(const std::string& module, const QuantScheme& scheme, int out, int in) const;
 
   const Checkpoint& checkpoint_;
   const std::optional<QuantConfig>& config_;

@@ -72,7 +72,7 @@ void Checkpoint::add(const fs::path& file) {
 
 void Checkpoint::add_shards(const fs::path& index_path) {
   const std::string name = index_path.string();
-  const ShardIndex index(read_file(index_path), name);
+  const ShardIndex index(read_file(index_path, kMostIndexBytes), name);
   for (const std::string& shard : index.files()) {
     std::error_code error;
     if (!fs::exists(folder_ / shard, error))

@@ -32,7 +32,8 @@ class Checkpoint {
   const TensorView* find(std::string_view name) const;  // null if absent
   const TensorView& at(std::string_view name) const;    // throws an Error if absent
 
-  // Throws an Error that names the file if bytes of the tensor, which was read, had disappeared.
+  // Throws an Error that names the tensor's file if it became shorter or was written to since it
+  // was opened. Called after reading.
   void check(std::string_view name) const;
 
   // Hints to the page cache: the tensor will be read soon, or its pages may be evicted. A name that

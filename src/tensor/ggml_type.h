@@ -1,6 +1,6 @@
 // The element types of GGUF tensors. Quantised types store a row as blocks of a fixed number of
 // elements, each with its own scales. Every type that has a place in the format is listed, so that
-// a file can be checked; block_format.h says which of them can be decoded.
+// a file can be checked; block_matrix.h says which of them can be decoded.
 #pragma once
 
 #include <cstdint>

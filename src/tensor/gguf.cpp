@@ -13,7 +13,6 @@ namespace counterbeam {
 namespace {
 
 // Far above any real file. The limits bound what a hostile file can make us allocate.
-constexpr std::uint64_t kMostKeys = 1 << 16, kMostTensors = 1 << 16;
 constexpr std::uint64_t kMostAlignment = 1 << 20;
 constexpr std::size_t kMostNameBytes = 63, kMostKeyBytes = 65535;
 constexpr std::uint32_t kMostDimensions = 4;
@@ -50,8 +49,8 @@ class GgufParser {
 
   GgufContent read() {
     read_start();
-    const std::uint64_t tensors = read_count("tensors", kMostTensors, 24);
-    const std::uint64_t keys = read_count("metadata keys", kMostKeys, 13);
+    const std::uint64_t tensors = read_count("tensors", kMostGgufTensors, 24);
+    const std::uint64_t keys = read_count("metadata keys", kMostGgufKeys, 13);
     content_.keys.reserve(keys);
     for (std::uint64_t i = 0; i < keys; ++i) read_key(i);
     sort_unique(content_.keys, "metadata key");
@@ -245,6 +244,11 @@ class GgufParser {
       tensor.data = bytes_.subspan(start + expected, size);
       expected += aligned(size);
     }
+    // More data than that is of a tensor that the list lost: the output layer, say, without which
+    // the model would still load, and answer from the embedding table.
+    if (bytes_.size() > start && bytes_.size() - start > expected)
+      bad_gguf(file_, "has {} bytes after the data of its {} tensors",
+               bytes_.size() - start - expected, offsets.size());
   }
 
   template <typename Named>

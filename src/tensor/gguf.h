@@ -63,6 +63,9 @@ struct GgufValue {
   }
 };
 
+// Of a model, in one file or in parts. They bound what hostile files can make us allocate.
+inline constexpr std::uint64_t kMostGgufKeys = 1 << 16, kMostGgufTensors = 1 << 16;
+
 struct GgufKey {
   std::string_view name;
   GgufValue value;

@@ -83,6 +83,7 @@ void GgufCheckpoint::add_parts() {
     if (place.part != 0)
       bad_input("{}: is part {} of {} of a split model; give the first, {}", name(), place.part + 1,
                 place.parts, printable(part_path(0).filename().string()));
+    std::size_t keys = contents_[0].keys.size();
     for (std::int64_t part = 1; part < place.parts; ++part) {
       const fs::path path = part_path(part);
       std::error_code error;
@@ -90,6 +91,12 @@ void GgufCheckpoint::add_parts() {
         bad_input("{}: part {} of {}, {}, is not there; download it too", name(), part + 1,
                   place.parts, printable(path.filename().string()));
       add(path);
+      keys += contents_.back().keys.size();
+      if (keys > kMostGgufKeys || tensors_.size() > kMostGgufTensors)
+        bad_input(
+            "{}: the parts of the model up to this one have {} metadata keys and {} tensors; the "
+            "limits are {} and {}; split the model again",
+            path.string(), keys, tensors_.size(), kMostGgufKeys, kMostGgufTensors);
       const SplitPlace own = split_of(contents_.back(), path.string());
       if (own.part != part || own.parts != place.parts)
         bad_input(
@@ -132,6 +139,10 @@ void GgufCheckpoint::check(std::string_view tensor) const {
 
 void GgufCheckpoint::check_metadata() const {
   mapped_[0].check(files_[0]);
+}
+
+void GgufCheckpoint::check_files() const {
+  for (std::size_t i = 0; i < mapped_.size(); ++i) mapped_[i].check(files_[i]);
 }
 
 void GgufCheckpoint::advise(std::string_view tensor, Advice advice) const {

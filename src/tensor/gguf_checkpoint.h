@@ -31,9 +31,11 @@ class GgufCheckpoint {
 
   const GgufTensor* find(std::string_view name) const;  // null if absent
 
-  // Throws an Error that names the file if bytes of it that were read had disappeared.
+  // Throw an Error that names the file if it became shorter or was written to since it was opened.
+  // Called after reading.
   void check(std::string_view tensor) const;
   void check_metadata() const;
+  void check_files() const;  // all of them
 
   // Hints to the page cache, as in Checkpoint.
   void will_need(std::string_view tensor) const;

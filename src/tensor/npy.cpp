@@ -7,7 +7,7 @@
 namespace counterbeam {
 
 NpyWriter::NpyWriter(const std::filesystem::path& path, std::int64_t rows, std::int64_t columns)
-    : file_(path), rows_left_(rows), columns_(columns) {
+    : file_(path, Target::Any), rows_left_(rows), columns_(columns) {
   std::string header =
       fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
   // Magic, version and length are 10 bytes; the data begins at a multiple of 64.

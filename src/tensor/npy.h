@@ -1,4 +1,4 @@
-// Writes a float32 matrix as .npy (format version 1.0), row by row.
+// Writes a float32 matrix as .npy (format version 1.0), row by row, to a file that the user names.
 #pragma once
 
 #include <cstdint>

@@ -20,11 +20,12 @@ std::uint32_t word(const std::byte* data, std::int64_t index) {
   return value;
 }
 
-// Field `index` of a run of words at distances of `step` words.
-std::uint32_t field(const std::byte* data, std::int64_t index, std::int64_t step, int bits) {
+// Field `index` of a run of words at distances of `step` words, after `add` was added to its word.
+std::uint32_t field(const std::byte* data, std::int64_t index, std::int64_t step, int bits,
+                    std::uint32_t add = 0) {
   const int per_word = 32 / bits;
   const std::uint32_t mask = (1u << bits) - 1;
-  return (word(data, index / per_word * step) >> (index % per_word * bits)) & mask;
+  return ((word(data, index / per_word * step) + add) >> (index % per_word * bits)) & mask;
 }
 
 float number_at(const TensorView& view, std::int64_t index) {
@@ -46,27 +47,27 @@ float scale_of(const ScaledMatrix& m, int row, int group) {
 int zero_of(const ScaledMatrix& m, int row, int group) {
   const std::int64_t fields = (std::int64_t{m.out} * m.bits + 31) / 32;  // words of all outputs
   const std::byte* data = m.zeros.data;
-  int stored = 0;
   switch (m.zero_layout) {
     case ScaledMatrix::Zeros::Fixed:
       return m.layout == ScaledMatrix::Values::Bytes ? 0 : 1 << (m.bits - 1);
     case ScaledMatrix::Zeros::Bytes: {
       const std::int64_t at = std::int64_t{row / m.scale_rows} * m.groups + group;
       const auto byte = std::to_integer<std::uint8_t>(data[at]);
-      return m.zeros.dtype == DType::I8 ? static_cast<std::int8_t>(byte) : int{byte};
+      const int middle = m.layout == ScaledMatrix::Values::Bytes ? 0 : 1 << (m.bits - 1);
+      return (m.zeros.dtype == DType::I8 ? static_cast<std::int8_t>(byte) : int{byte}) + middle;
     }
     case ScaledMatrix::Zeros::DownRows:
-      stored = static_cast<int>(field(data + std::ptrdiff_t{group} * 4, row, m.groups, m.bits));
-      break;
-    case ScaledMatrix::Zeros::AlongRows:
-      stored = static_cast<int>(field(data + group * fields * 4, row, 1, m.bits));
-      break;
+      return static_cast<int>(field(data + std::ptrdiff_t{group} * 4, row, m.groups, m.bits));
+    case ScaledMatrix::Zeros::AlongRows: {
+      const std::uint32_t ones = ~0u / ((1u << m.bits) - 1);  // 1 in every field
+      const std::uint32_t add = m.zeros_less_one ? ones : 0;
+      return static_cast<int>(field(data + group * fields * 4, row, 1, m.bits, add));
+    }
     case ScaledMatrix::Zeros::AwqOrder:
-      stored = static_cast<int>(
+      return static_cast<int>(
           field(data + group * fields * 4, row / 8 * 8 + kAwqPlace[row % 8], 1, m.bits));
-      break;
   }
-  return (stored + m.zero_shift) & ((1 << m.bits) - 1);
+  return 0;
 }
 
 // Packed codes of eight bits are moved from 0..255 to the range of Int8.

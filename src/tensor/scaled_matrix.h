@@ -21,7 +21,7 @@ struct ScaledMatrix {
   // How zero points lie in `zeros`.
   enum class Zeros : std::uint8_t {
     Fixed,      // none: 0 for Bytes, the middle of the range for packed codes
-    Bytes,      // I8 or U8 in the grid of the scales
+    Bytes,      // I8 or U8 in the grid of the scales; packed codes: less the middle of the range
     DownRows,   // words [ceil(out * bits / 32), groups] along the outputs: compressed-tensors
     AlongRows,  // words [groups, ceil(out * bits / 32)] along the outputs: GPTQ
     AwqOrder,   // the same in the order of AWQ
@@ -42,7 +42,9 @@ struct ScaledMatrix {
 
   Zeros zero_layout = Zeros::Fixed;
   TensorView zeros{};
-  int zero_shift = 0;  // added to what is stored, modulo 2^bits: 1 for GPTQ's first format
+  // GPTQ's first format (AlongRows): words of zero points are stored less one in every field, as
+  // one subtraction that borrows between fields.
+  bool zeros_less_one = false;
 
   const std::byte* order = nullptr;  // I32 [in], the group of every input; null: input / group
 

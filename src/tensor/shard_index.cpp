@@ -11,7 +11,7 @@ namespace counterbeam {
 namespace {
 
 // An entry takes about 100 bytes; real indexes stay far below these limits.
-constexpr std::size_t kMaxBytes = 16u << 20, kMaxEntries = 1u << 18, kMaxFiles = 4096;
+constexpr std::size_t kMaxEntries = 1u << 18, kMaxFiles = 4096;
 
 void check_file_name(std::string_view file, std::string_view tensor, std::string_view name) {
   const bool plain = !file.empty() && file != "." && file != ".." && file.find('/') == file.npos &&
@@ -25,9 +25,9 @@ void check_file_name(std::string_view file, std::string_view tensor, std::string
 }  // namespace
 
 ShardIndex::ShardIndex(std::string_view text, std::string_view name) {
-  if (text.size() > kMaxBytes)
+  if (text.size() > kMostIndexBytes)
     bad_input("{}: is {} bytes long, more than the {} an index may have", name, text.size(),
-              kMaxBytes);
+              kMostIndexBytes);
   JsonCursor cursor(text, name, "download the file again");
   std::map<std::string, std::size_t, std::less<>> known;  // file -> order of first mention
   bool has_map = false;

@@ -2,6 +2,7 @@
 // within the index's own folder, and every tensor occurs once.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -9,6 +10,8 @@
 #include <vector>
 
 namespace counterbeam {
+
+inline constexpr std::size_t kMostIndexBytes = std::size_t{16} << 20;
 
 class ShardIndex {
  public:

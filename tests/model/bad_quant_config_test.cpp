@@ -43,6 +43,10 @@ std::string fp8(const std::string& members) {
 
 std::vector<BadCase> fp8_cases() {
   const std::string block = "quantization_config.weight_block_size ";
+  const std::string divides =
+      " is not supported: its weights are divided by the scales; use a checkpoint whose weights "
+      "are "
+      "multiplied by them";
   return {
       {"e5m2", fp8(R"("fmt": "e5m2")"),
        "quantization_config.fmt \"e5m2\" is not supported (supported: e4m3)"},
@@ -50,6 +54,10 @@ std::vector<BadCase> fp8_cases() {
        "quantization_config.scale_fmt \"log\" is not known (known: float, ue8m0)"},
       {"activations", fp8(R"("activation_scheme": "guess")"),
        "quantization_config.activation_scheme \"guess\" is not known (known: dynamic, static)"},
+      {"scales that divide", fp8(R"("weight_scale_semantics": "inverse")"),
+       "quantization_config.weight_scale_semantics \"inverse\"" + divides},
+      {"method of scales", fp8(R"("weight_scale_method": "row")"),
+       "quantization_config.weight_scale_method \"row\"" + divides},
       {"block a number", fp8(R"("weight_block_size": 128)"), block + "128 is not an array"},
       {"one size", fp8(R"("weight_block_size": [128])"),
        block + "[...] is not two positive numbers"},
@@ -77,8 +85,11 @@ std::string compressed_as(const std::string& members) {
 }
 
 constexpr const char* kFormats =
-    " is not supported (supported: float-quantized, int-quantized, naive-quantized, "
-    "pack-quantized, mixed-precision)";
+    " is not supported (supported: float-quantized, int-quantized, mxfp8-quantized, "
+    "naive-quantized, pack-quantized, mixed-precision)";
+constexpr const char* kFormatsOfGroups =
+    " is not supported (supported: float-quantized, int-quantized, mxfp8-quantized, "
+    "naive-quantized, pack-quantized)";
 
 std::vector<BadCase> compressed_cases() {
   const std::string g = "quantization_config.config_groups.g", w = g + ".weights";
@@ -92,8 +103,9 @@ std::vector<BadCase> compressed_cases() {
       {"format a number", compressed_as(R"("format": 1, "config_groups": {})"),
        "quantization_config.format 1 is not a string"},
       {"format of a group",
-       compressed_as(R"("config_groups": {"g": {"format": "nvfp4-pack-quantized"}})"),
-       g + ".format \"nvfp4-pack-quantized\"" + kFormats},
+       compressed_as(
+           R"("config_groups": {"g": {"format": "nvfp4-pack-quantized", "weights": {}}})"),
+       g + ".format \"nvfp4-pack-quantized\"" + kFormatsOfGroups},
       {"no targets", compressed_as(R"("config_groups": {"g": {"weights": {}}})"),
        g + ".targets is missing; the names of the modules"},
       {"targets a string",
@@ -132,16 +144,20 @@ std::vector<BadCase> compressed_cases() {
        w + ".block_structure is missing; the size of a block, as [128, 128]"},
       {"block", compressed(R"({"strategy": "block", "block_structure": [128]})"),
        w + ".block_structure [...] is not two positive numbers"},
+      {"block text", compressed(R"({"strategy": "block", "block_structure": "128x"})"),
+       w + ".block_structure \"128x\" is not two positive numbers"},
+      {"block text of three", compressed(R"({"strategy": "block", "block_structure": "1x2x3"})"),
+       w + ".block_structure \"1x2x3\" is not two positive numbers"},
       {"strategy", compressed(R"({"strategy": "tensor_group"})"),
        w + ".strategy \"tensor_group\" is not supported (supported: tensor, channel, group, "
            "block)"},
       {"order", compressed(R"({"actorder": "random"})"),
        w + ".actorder \"random\" is not known (known: group, weight)"},
   };
-  for (const int bits : {1, 2, 3, 5, 6, 7, 16})
+  for (const int bits : {1, 9, 16})
     cases.push_back({fmt::format("{} bits", bits),
                      compressed(fmt::format("{{\"num_bits\": {}}}", bits)),
-                     fmt::format("{}.num_bits {} is not supported (supported: 4, 8)", w, bits)});
+                     fmt::format("{}.num_bits {} is not supported (supported: 2 to 8)", w, bits)});
   for (const char* format :
        {"nvfp4-pack-quantized", "mxfp4-pack-quantized", "marlin-24", "sparse-bitmask", "other"})
     cases.push_back({format, compressed_as(fmt::format(R"("format": "{}")", format)),
@@ -164,8 +180,15 @@ std::vector<BadCase> awq_cases() {
        "quantization_config.bits 8 is not supported; AWQ checkpoints have 4 bits"},
       {"3 bits, old key", awq(R"("w_bit": 3, "group_size": 128)"),
        "quantization_config.w_bit 3 is not supported; AWQ checkpoints have 4 bits"},
-      {"no group size", awq(R"("bits": 4)"),
-       "quantization_config.group_size is missing; the number of inputs that share a scale"},
+      {"backend", awq(R"("bits": 4, "group_size": 128, "backend": "llm-awq")"),
+       "quantization_config.backend \"llm-awq\" is not supported; its tensors are laid out "
+       "differently"},
+      {"format", awq(R"("bits": 4, "group_size": 128, "version": "gemm", "format": "gemv")"),
+       "quantization_config.format \"gemv\" is not supported (supported: gemm); its tensors are "
+       "laid out differently"},
+      {"checkpoint format", awq(R"("bits": 4, "group_size": 128, "checkpoint_format": "gemv")"),
+       "quantization_config.checkpoint_format \"gemv\" is not supported (supported: gemm); its "
+       "tensors are laid out differently"},
       {"group size 0", awq(R"("bits": 4, "q_group_size": 0)"),
        "quantization_config.q_group_size 0 is not allowed; it is -1 or a positive number"},
   };
@@ -194,6 +217,13 @@ std::vector<BadCase> gptq_cases() {
       {"marlin flag", gptq(R"("bits": 4, "group_size": 128, "is_marlin_format": true)"),
        "quantization_config.is_marlin_format true is not supported; use a checkpoint in the format "
        "gptq"},
+      {"two formats",
+       gptq(R"("bits": 4, "group_size": 128, "format": "gptq_v2", "checkpoint_format": "gptq")"),
+       "quantization_config.format \"gptq_v2\" is not \"gptq\", as checkpoint_format says; one of "
+       "them is wrong"},
+      {"rotation", gptq(R"("bits": 4, "group_size": 128, "rotation": "hadamard")"),
+       "quantization_config.rotation \"hadamard\" is not supported; use a checkpoint without "
+       "rotations"},
       {"words of 16 bits", gptq(R"("bits": 4, "group_size": 128, "pack_dtype": "int16")"),
        "quantization_config.pack_dtype \"int16\" is not supported (supported: int32)"},
       {"dynamic a list", gptq(R"("bits": 4, "group_size": 128, "dynamic": [1])"),
@@ -233,6 +263,24 @@ TEST(BadQuantConfig, EveryCaseHasItsMessage) {
   EXPECT_GE(count, 90u);
 }
 
+// The limit holds before any regular expression is compiled.
+TEST(BadQuantConfig, TooManyRules) {
+  std::string targets, dynamic;
+  for (int i = 0; i < 4097; ++i) {
+    targets += fmt::format("{}\"re:(a{}\"", i == 0 ? "" : ", ", i);
+    dynamic += fmt::format("{}\"-:(a{}\": {{}}", i == 0 ? "" : ", ", i);
+  }
+  const auto expect = [](const std::string& message, const std::string& config) {
+    testing::expect_message("", "config.json: quantization_config." + message, [&] {
+      parse_quant_config(parse_json(config, "test"), "config.json", "quantization_config.");
+    });
+  };
+  expect("config_groups.g.targets [...] makes 4097 targets in all, more than the limit of 4096",
+         compressed_as(R"("config_groups": {"g": {"weights": {}, "targets": [)" + targets + "]}}"));
+  expect("dynamic {...} has 4097 rules, more than the limit of 4096",
+         gptq(R"("bits": 4, "group_size": 128, "dynamic": {)" + dynamic + "}"));
+}
+
 TEST(BadQuantConfig, RegularExpressionsThatCannotBeUsed) {
   for (const std::string& config :
        {compressed_as(R"("config_groups": {"g": {"weights": {}, "targets": ["re:(a"]}})"),
@@ -263,6 +311,78 @@ TEST(QuantConfig, RulesGiveTheSchemeOfAModule) {
   EXPECT_EQ(config.scheme_of("model.layers.1.mlp.up_proj")->bits, 8);
   EXPECT_EQ(config.scheme_of("model.layers.1.mlp.down_proj")->bits, 8);
   EXPECT_EQ(config.description(), "compressed-tensors, 8 bits and 4 bits in groups of 32");
+}
+
+QuantConfig config_of_groups(const std::string& groups) {
+  return parse_quant_config(parse_json(compressed_as(R"("config_groups": {)" + groups + "}"), "t"),
+                            "config.json", "quantization_config.");
+}
+std::string group_for(const std::string& name, const std::string& target, int bits) {
+  return fmt::format(
+      R"("{}": {{"targets": ["{}"], "weights": {{"num_bits": {}, "group_size": 32}}}})", name,
+      target, bits);
+}
+
+TEST(QuantConfig, TheCloserTargetCounts) {
+  const std::string exact = group_for("a", "m.up", 8), regex = group_for("b", "re:.*up", 4),
+                    linear = group_for("c", "Linear", 5),
+                    embedding = group_for("d", "Embedding", 6);
+  const QuantConfig all = config_of_groups(embedding + "," + linear + "," + regex + "," + exact);
+  EXPECT_EQ(all.scheme_of("m.up")->bits, 8);
+  EXPECT_EQ(all.scheme_of("m.b.up")->bits, 4);
+  EXPECT_EQ(all.scheme_of("m.down")->bits, 5);
+  const QuantConfig table = config_of_groups(embedding);
+  EXPECT_EQ(table.scheme_of("model.embed_tokens")->bits, 6);
+  EXPECT_FALSE(table.scheme_of("m.up"));
+  const QuantConfig twice =
+      config_of_groups(group_for("a", "Linear", 8) + "," + group_for("b", "Linear", 4));
+  EXPECT_EQ(twice.scheme_of("m.up")->bits, 4);
+}
+
+TEST(QuantConfig, OfRulesThatMatchTheFirstThatFits) {
+  const QuantConfig config =
+      config_of_groups(group_for("a", "re:.*", 8) + "," + group_for("b", "re:.*up", 4));
+  const auto with_bits = [](int bits) {
+    return [bits](const QuantScheme& scheme) { return scheme.bits == bits; };
+  };
+  EXPECT_EQ(config.scheme_of("m.up", with_bits(4))->bits, 4);
+  EXPECT_EQ(config.scheme_of("m.up", with_bits(8))->bits, 8);
+  EXPECT_EQ(config.scheme_of("m.up", with_bits(3))->bits, 8);
+}
+
+// Tools may name modules by other prefixes than the files.
+TEST(QuantConfig, WhereNoRuleThatMatchesFitsTheOnlySchemeThatDoes) {
+  const QuantConfig config =
+      config_of_groups(group_for("a", "re:.*", 8) + "," + group_for("b", "re:other.*", 4) + "," +
+                       group_for("c", "re:others.*", 4));
+  const auto with_bits = [](int most) {
+    return [most](const QuantScheme& scheme) { return scheme.bits <= most; };
+  };
+  EXPECT_EQ(config.scheme_of("m.up", with_bits(4))->bits, 4);
+  EXPECT_EQ(config.scheme_of("m.up", with_bits(3))->bits, 8);
+  const QuantConfig two =
+      config_of_groups(group_for("b", "re:other.*", 4) + "," + group_for("c", "re:more.*", 3));
+  EXPECT_FALSE(two.scheme_of("m.up", with_bits(4)));
+}
+
+TEST(QuantConfig, WhatToolsWriteInOtherWays) {
+  const auto weights = [](const std::string& text) {
+    return *parse_quant_config(parse_json(compressed(text), "t"), "config.json", "q.")
+                .scheme_of("m");
+  };
+  const QuantScheme blocks =
+      weights(R"({"strategy": "BLOCK", "type": "FLOAT", "block_structure": "64x128"})");
+  EXPECT_EQ(blocks.block_rows, 64);
+  EXPECT_EQ(blocks.group, 128);
+  EXPECT_TRUE(blocks.is_float);
+  for (
+      const std::string& config :
+      {compressed_as(
+           R"("config_groups": {"a": {"format": "dense", "targets": ["Attention"], "weights": null}})"),
+       compressed_as(R"("format": "mxfp8-quantized", "config_groups": {})"),
+       awq(R"("bits": 4, "version": "GEMM", "format": "gemm")"),
+       gptq(R"("bits": 4, "group_size": 128, "rotation": "", "format": "GPTQ")")})
+    EXPECT_NO_THROW(parse_quant_config(parse_json(config, "t"), "config.json", "q.")) << config;
 }
 
 TEST(QuantConfig, DynamicRulesOfGptq) {

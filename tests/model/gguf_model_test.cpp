@@ -5,8 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <fstream>
 
 #include "backend/cpu_support.h"
 #include "model/gguf_files.h"
@@ -88,6 +90,15 @@ TEST_P(GgufCpuParity, MatchesTransformers) {
   }
 }
 
+TEST(GgufParity, TheGpuMatchesTransformers) {
+  CB_NEEDS_SHARED(quantised_folder());
+  if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
+  for (const GgufFixture& fixture : kFixtures)
+    EXPECT_LE(errors_of(quantised_folder() / fixture.name, make_cuda_ops()).largest,
+              3 * fixture.gap)
+        << fixture.name;
+}
+
 TEST(GgufParity, IdsAreThoseOfHuggingFace) {
   CB_NEEDS_SHARED(quantised_folder());
   for (const GgufFixture& fixture : kFixtures) {
@@ -155,11 +166,19 @@ TEST_F(GgufModelTest, AFileIsRecognisedByItsFirstBytes) {
 }
 
 TEST_F(GgufModelTest, EveryArchitectureRuns) {
-  for (const char* name : {"llama", "qwen2", "qwen3", "qwen35", "phi3", "gemma3", "smollm3"}) {
+  for (const char* name :
+       {"llama", "mistral3", "qwen2", "qwen3", "qwen35", "phi3", "gemma3", "smollm3"}) {
     SCOPED_TRACE(name);
     for (const auto& row : logits(*open(small_gguf(name))))
       for (const float logit : row) EXPECT_TRUE(std::isfinite(logit));
   }
+}
+
+// llama.cpp gives this name to Mistral Small 3.1, and stores q and k in pairs as for llama.
+TEST_F(GgufModelTest, Mistral3IsLlama) {
+  const auto source = open(small_gguf("mistral3"), "m3.gguf");
+  EXPECT_EQ(source->config().model_type, "mistral3");
+  EXPECT_EQ(logits(*source), logits(*open(small_gguf("llama"))));
 }
 
 // What quantising loses in each type, relative to the logits: none of it is far off.
@@ -251,6 +270,74 @@ TEST_F(GgufModelTest, WindowsByPeriodAndByList) {
   const char* cap = "gemma3.attn_logit_softcapping";
   file.keys[cap] = f32_key(cap, 0);
   EXPECT_NO_THROW(open(file)->config()) << "0 stands for none";
+}
+
+// GGUF lists extents from the last axis on. llama.cpp fills the list up with ones, and its writer
+// drops them, so both forms exist.
+TEST_F(GgufModelTest, LeadingExtentsOfOneDoNotMatter) {
+  GgufFile file = small_gguf("qwen35");
+  const auto key = [&](const std::string& name, std::uint32_t value) {
+    file.keys["qwen35." + name] = u32_key("qwen35." + name, value);
+  };
+  key("ssm.group_count", 1);
+  key("ssm.time_step_rank", 1);
+  key("ssm.inner_size", 16);
+  const auto set = [&](const std::string& name, std::vector<std::int64_t> shape) {
+    std::vector<float> values;
+    std::int64_t count = 1;
+    for (const std::int64_t extent : shape) count *= extent;
+    for (std::int64_t i = 0; i < count; ++i)
+      values.push_back(std::sin(static_cast<float>(i)) - (name == "ssm_a" ? 2.0f : 0.0f));
+    file.set("blk.0." + name, std::move(shape), values);
+  };
+  set("attn_qkv.weight", {48, 32});
+  set("attn_gate.weight", {16, 32});
+  set("ssm_alpha.weight", {1, 32});
+  set("ssm_beta.weight", {1, 32});
+  set("ssm_conv1d.weight", {48, 4});
+  set("ssm_a", {1});
+  set("ssm_dt.bias", {1});
+  set("ssm_out.weight", {32, 16});
+  const Logits plain = logits(*open(file));
+  file.tensors["blk.0.ssm_alpha.weight"].shape = {32};
+  file.tensors["blk.0.ssm_a"].shape = {1, 1};
+  for (auto& [name, tensor] : file.tensors)
+    if (name.ends_with("norm.weight") || name == "token_embd.weight")
+      tensor.shape.insert(tensor.shape.begin(), 1);
+  EXPECT_EQ(logits(*open(file, "ones.gguf")), plain);
+  GgufFile llama = small_gguf("llama");
+  llama.set("rope_freqs.weight", {1, 8}, {1, 1, 1, 1, 2, 4, 8, 8});
+  EXPECT_EQ(open(llama)->config().rope.dividers[7], 8);
+}
+
+// The names of tensors are read from the mapped file, so even a tensor that was read may be gone.
+TEST_F(GgufModelTest, AFileThatIsOverwrittenWhileItIsReadIsAnError) {
+  const GgufFile file = small_gguf("qwen2");
+  const auto source = open(file);
+  const ModelConfig config = source->config();
+  const auto write_zeros = [&] {
+    std::fstream stream(folder_.path() / "m.gguf", std::ios::binary | std::ios::in | std::ios::out);
+    stream << std::string(file.bytes().size(), '\0');
+    stream.close();
+    // File systems with coarse times may not tell the two writes apart.
+    const fs::path path = folder_.path() / "m.gguf";
+    fs::last_write_time(path, fs::last_write_time(path) + std::chrono::hours(1));
+  };
+  for (const bool reads_more : {false, true}) {
+    const auto same = open(file);
+    const auto weights = same->weights(config);
+    weights->get("norm.weight", {32});
+    write_zeros();
+    try {
+      if (reads_more) weights->get("layers.0.input_layernorm.weight", {32});
+      weights->done();
+      ADD_FAILURE() << "read a file that changed";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("the file was written to while it was read"),
+                std::string::npos)
+          << error.what();
+    }
+  }
 }
 
 TEST_F(GgufModelTest, DraftLayersAreLeftOut) {

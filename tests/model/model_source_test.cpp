@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "base/error.h"
+#include "model/hugging_face.h"
 #include "support/temporary_folder.h"
 
 namespace counterbeam {
@@ -110,6 +111,25 @@ TEST_F(ModelSourceTest, TheTokenizerFitsTheModel) {
             folder_.path().string() +
                 ": the tokenizer has ids up to 4, but the model has vocab_size 4; they belong to "
                 "different models: download the checkpoint again");
+}
+
+// A config that cannot be read because of too many open files or a failing disk.
+class UnreadableConfig : public HuggingFaceFolder {
+ public:
+  using HuggingFaceFolder::HuggingFaceFolder;
+  ModelConfig config() const override { failed("config.json: cannot be read: Input/output error"); }
+};
+
+TEST_F(ModelSourceTest, TextPartsDoWithoutAnUnknownConfigButNotWithoutAnUnreadableOne) {
+  folder_.write("tokenizer.json", kTokenizer);
+  EXPECT_EQ(read_text_parts(*open()).config.vocab, 4);
+  EXPECT_THROW(read_text_parts(UnreadableConfig(folder_.path())), Failed);
+  folder_.write("config.json", kConfig);
+  EXPECT_THAT(read_text_parts(*open()).eos, ElementsAre(3));
+  folder_.write("tokenizer.json",
+                R"({"model": {"type": "BPE", "vocab": {"a": 0, "b": 1, "ab": 4},
+                              "merges": ["a b"]}})");
+  EXPECT_THROW(read_text_parts(*open()), BadInput);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 namespace counterbeam {
 namespace {
 
+namespace fs = std::filesystem;
 using testing::BadCase;
 using testing::TemporaryFolder;
 
@@ -140,6 +141,15 @@ class BadFolder : public ::testing::Test {
   }
   TemporaryFolder folder_;
 };
+
+TEST_F(BadFolder, AnIndexThatIsTooLongIsNotRead) {
+  index("{}");
+  fs::resize_file(folder_.path() / "model.safetensors.index.json", 1 << 30);
+  const std::size_t peak = testing::peak_allocation([&] {
+    expect("/model.safetensors.index.json: is 1073741824 bytes long; at most 16777216 are read");
+  });
+  EXPECT_LT(peak, std::size_t{1} << 20);
+}
 
 TEST_F(BadFolder, ShardIsAbsent) {
   shard("x.safetensors", "a");

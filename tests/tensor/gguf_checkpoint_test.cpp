@@ -50,6 +50,23 @@ class GgufCheckpointTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(GgufCheckpointTest, PartsShareTheLimitOfOneFile) {
+  const auto with_keys = [](int no, int count) {
+    GgufWriter writer;
+    writer.keys = {u32_key("split.no", static_cast<std::uint32_t>(no)), u32_key("split.count", 2)};
+    for (int i = 0; i < count; ++i) writer.keys.push_back(u32_key(fmt::format("k{}", i), 1));
+    return writer.bytes();
+  };
+  write("m-00001-of-00002.gguf", with_keys(0, 32766));
+  write("m-00002-of-00002.gguf", with_keys(1, 32766));
+  EXPECT_EQ(GgufCheckpoint::open(folder_.path() / "m-00001-of-00002.gguf").files().size(), 2u);
+  write("m-00002-of-00002.gguf", with_keys(1, 32767));
+  expect("m-00001-of-00002.gguf",
+         path_of("m-00002-of-00002.gguf") +
+             ": the parts of the model up to this one have 65537 metadata keys and 0 tensors; the "
+             "limits are 65536 and 65536; split the model again");
+}
+
 TEST_F(GgufCheckpointTest, PartsAreReadTogether) {
   write_three();
   const GgufCheckpoint checkpoint = GgufCheckpoint::open(folder_.path() / "m-00001-of-00003.gguf");
@@ -119,14 +136,18 @@ TEST_F(GgufCheckpointTest, OnlyRegularFiles) {
 TEST_F(GgufCheckpointTest, AFileThatShrinksIsAnError) {
   GgufWriter writer;
   writer.add_f32("a", {1 << 14}, std::vector<float>(1 << 14, 1.0f));
-  const fs::path path = write("m.gguf", writer.bytes());
-  const GgufCheckpoint checkpoint = GgufCheckpoint::open(path);
-  fs::resize_file(path, 4096);
-  float last = 1;
-  const auto data = checkpoint.find("a")->data;
-  std::memcpy(&last, data.data() + data.size() - 4, 4);
-  EXPECT_EQ(last, 0);
-  EXPECT_THROW(checkpoint.check("a"), Error);
+  for (const bool within_a_page : {false, true}) {
+    const fs::path path = write("m.gguf", writer.bytes());
+    const GgufCheckpoint checkpoint = GgufCheckpoint::open(path);
+    EXPECT_NO_THROW(checkpoint.check("a"));
+    fs::resize_file(path, within_a_page ? fs::file_size(path) - 4 : 4096);
+    float last = 1;
+    const auto data = checkpoint.find("a")->data;
+    std::memcpy(&last, data.data() + data.size() - 4, 4);
+    EXPECT_EQ(last, 0);
+    EXPECT_THROW(checkpoint.check("a"), Error);
+    EXPECT_THROW(checkpoint.check_metadata(), Error);
+  }
 }
 
 }  // namespace

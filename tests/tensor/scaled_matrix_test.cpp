@@ -183,10 +183,60 @@ TEST(ScaledMatrix, Gptq) {
       m.groups = e.groups;
       m.zero_layout = ScaledMatrix::Zeros::AlongRows;
       m.zeros = words_of(zeros);
-      m.zero_shift = shift;
+      m.zeros_less_one = shift == 1;
       if (shift == 1) m.order = reinterpret_cast<const std::byte*>(e.order.data());
       expect_same(e, m, false);
     }
+}
+
+// GPTQModel subtracts 1 from all fields of a word at once, so a zero point of 0 borrows.
+TEST(ScaledMatrix, GptqZeroPointsBorrowBetweenFields) {
+  for (const int bits : {4, 8}) {
+    const int count = 32 / bits;
+    std::uint32_t zero_points = 0, ones = 0;
+    std::vector<int> zeros;
+    for (int i = 0; i < count; ++i) {
+      zeros.push_back(i % 3 == 0 ? 0 : i);
+      zero_points |= static_cast<std::uint32_t>(zeros.back()) << (i * bits);
+      ones |= 1u << (i * bits);
+    }
+    const std::vector<std::uint32_t> values(static_cast<std::size_t>(count)),
+        stored{zero_points - ones};
+    const Tensor scales = Tensor::from_f32(
+        std::vector<float>(static_cast<std::size_t>(count), 1.0f), DType::F16, {1, count});
+    ScaledMatrix m{.out = count, .in = 32 / bits, .bits = bits};
+    m.layout = ScaledMatrix::Values::PackedInputs;
+    m.values = words_of(values);
+    m.scales = scales.view();
+    m.by_group = true;
+    m.group = m.in;
+    m.zero_layout = ScaledMatrix::Zeros::AlongRows;
+    m.zeros = words_of(stored);
+    m.zeros_less_one = true;
+    for (int i = 0; i < count; ++i) {
+      float value = 1;
+      StoredMatrix(m).read_row(i, 0, {&value, 1});
+      EXPECT_EQ(value, static_cast<float>(-zeros[static_cast<std::size_t>(i)])) << bits << " " << i;
+    }
+  }
+}
+
+TEST(ScaledMatrix, ZeroPointsOfPackedCodesAsBytes) {
+  for (const int bits : {4, 8}) {
+    const std::vector<std::uint32_t> values{0};
+    const std::int8_t zero = -3;
+    const Tensor scales = Tensor::from_f32(std::vector<float>{2.0f}, DType::F16, {1, 1});
+    ScaledMatrix m{.out = 1, .in = 32 / bits, .bits = bits};
+    m.layout = ScaledMatrix::Values::PackedRows;
+    m.values = words_of(values);
+    m.scales = scales.view();
+    m.group = m.in;
+    m.zero_layout = ScaledMatrix::Zeros::Bytes;
+    m.zeros = {DType::I8, {1, 1}, reinterpret_cast<const std::byte*>(&zero)};
+    float value = 0;
+    StoredMatrix(m).read_row(0, 0, {&value, 1});
+    EXPECT_EQ(value, 2.0f * static_cast<float>(3 - (1 << (bits - 1))));
+  }
 }
 
 TEST(ScaledMatrix, Awq) {
