@@ -2,6 +2,7 @@
 // changes the result by its input, so the search for scales weighs it by this.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -22,6 +23,8 @@ struct Calibration {
   bool cut = false;  // whether the text has more
 };
 
+// The largest text that is read, of which only the first windows are used.
+inline constexpr std::uint64_t kMostCalibrationBytes = std::uint64_t{64} << 20;
 inline constexpr int kCalibrationWindow = 512;  // tokens that see each other
 inline constexpr int kCalibrationWindows = 64;
 

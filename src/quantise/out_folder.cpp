@@ -46,8 +46,10 @@ bool is_weights(const std::string& name) {
 
 }  // namespace
 
-OutFolder::OutFolder(const fs::path& folder, const Json& record)
+OutFolder::OutFolder(const fs::path& folder, const Json& given)
     : path_(made(folder)), work_(path_ / kWork), lock_(path_, "folder") {
+  // In the form that a later run reads back: bytes of folder names that are not UTF-8 are replaced.
+  const Json record = parse_json(to_line(given), kRecord);
   remove_partial_files(path_);
   const fs::path file = path_ / kRecord;
   std::error_code error;
@@ -60,7 +62,7 @@ OutFolder::OutFolder(const fs::path& folder, const Json& record)
   } else if (!list_folder(path_).empty()) {
     bad_input("{}: holds files already; name a folder that is new or empty", path_.string());
   } else {
-    write_file(file, record.dump(2) + "\n");
+    write_json_file(file, record);
   }
   if (complete()) return;
   fs::create_directory(work_, error);
@@ -89,7 +91,7 @@ void OutFolder::expect_space(std::int64_t bytes) const {
 }
 
 void OutFolder::complete_with(const Json& config) {
-  write_file(path_ / "config.json", config.dump(2) + "\n");
+  write_json_file(path_ / "config.json", config);
   remove_work();
 }
 
@@ -105,7 +107,10 @@ void copy_small_files(const fs::path& from, const fs::path& to) {
     std::error_code error;
     if (name.starts_with('.') || name == "config.json" || name == kRecord || is_weights(name))
       continue;
-    if (fs::is_regular_file(file, error)) write_file(to / name, read_file(file));
+    const fs::file_status status = fs::status(file, error);
+    if (status.type() == fs::file_type::none)  // not even whether it exists is known
+      failed("{}: cannot be read: {}", file.string(), error.message());
+    if (fs::is_regular_file(status)) write_file(to / name, read_file(file));
   }
 }
 

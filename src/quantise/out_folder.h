@@ -1,4 +1,4 @@
-// The folder that a quantised model is written to, and what of it an earlier run has left.
+// The folder that a quantised model is written to, and what an earlier run has left there.
 #pragma once
 
 #include <filesystem>

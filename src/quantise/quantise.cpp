@@ -48,8 +48,9 @@ Json record_of(const HuggingFaceFolder& source, const QuantiseOptions& options) 
   return {{"version", 1},
           {"to", name_of(options.format)},
           {"group", grouped ? Json(options.group) : Json()},
-          {"calibrate",
-           options.calibrate.empty() ? Json() : Json(sha256(read_file(options.calibrate)))},
+          {"calibrate", options.calibrate.empty()
+                            ? Json()
+                            : Json(sha256(read_file(options.calibrate, kMostCalibrationBytes)))},
           {"source", source.name()},
           {"source_config", print.config},
           {"source_tokenizer", print.tokenizer},
@@ -71,6 +72,7 @@ InputSizes read_sizes(const fs::path& path) {
   InputSizes sizes;
   const SafetensorsFile file(path);
   for (const NamedTensor& tensor : file.tensors()) sizes[tensor.name] = to_f32(tensor.view);
+  file.file().check(path);
   return sizes;
 }
 
@@ -118,7 +120,8 @@ class QuantiseRun {
     }
     const Cancellation never;
     Calibration found = calibrate(
-        source_, read_file(options_.calibrate), options_.calibrate.string(), options_.threads,
+        source_, read_file(options_.calibrate, kMostCalibrationBytes), options_.calibrate.string(),
+        options_.threads,
         [&](int done, int total) {
           options_.progress(QuantiseOptions::Stage::Calibrating, done, total);
         },
@@ -168,12 +171,18 @@ class QuantiseRun {
     return entry;
   }
 
-  CodeError write_coded(const PlannedTensor& tensor, const TensorView& view,
-                        ShardFile& file) const {
+  // Elements of a tensor of `total`, from number `first` on.
+  void refuse_non_finite(const std::string& tensor, const TensorView& view, std::int64_t first,
+                         std::int64_t total) const {
     if (const auto at = first_non_finite(view))
       bad_input(
-          "{}: tensor {}, element {} of {}, is {}, which has no code; the checkpoint is damaged",
-          source_.location(), tensor.name, *at, view.shape.elements(), value_at(view, *at));
+          "{}: tensor {}, element {} of {}, is {}; the checkpoint is damaged: download it again",
+          source_.location(), tensor, first + *at, total, value_at(view, *at));
+  }
+
+  CodeError write_coded(const PlannedTensor& tensor, const TensorView& view,
+                        ShardFile& file) const {
+    refuse_non_finite(tensor.name, view, 0, view.shape.elements());
     const auto known = sizes_.find(tensor.name.substr(plan_.prefix.size()));
     const std::span<const float> sizes =
         known == sizes_.end() ? std::span<const float>{} : std::span<const float>(known->second);
@@ -185,12 +194,24 @@ class QuantiseRun {
     return {matrix.error, matrix.energy};
   }
 
-  // In pieces, so that the pages of an embedding table are never in memory all at once.
+  // In pieces, so that the pages of an embedding table are never in memory all at once. A piece is
+  // copied and checked first: writing from a mapping whose pages disappeared fails with "Bad
+  // address", as if the written file were at fault.
   void write_copy(const PlannedTensor& tensor, const TensorView& view, ShardFile& file) const {
     constexpr std::size_t kPiece = std::size_t{4} << 20;
+    std::vector<std::byte> piece;
+    const bool whole_bytes = bits_of(view.dtype) % 8 == 0;  // narrower ones are always finite
     for (std::size_t at = 0; at < view.bytes(); at += kPiece) {
       const std::size_t count = std::min(kPiece, view.bytes() - at);
-      file.write(tensor.offsets[0] + at, {view.data + at, count});
+      piece.assign(view.data + at, view.data + at + count);
+      checkpoint_.check(tensor.name);
+      if (whole_bytes) {
+        const std::size_t size = bytes_of(view.dtype);
+        const auto elements = static_cast<std::int64_t>(count / size);
+        refuse_non_finite(tensor.name, {view.dtype, {elements}, piece.data()},
+                          static_cast<std::int64_t>(at / size), view.shape.elements());
+      }
+      file.write(tensor.offsets[0] + at, piece);
       checkpoint_.done_with(tensor.name, at, count);
     }
   }
@@ -211,7 +232,7 @@ class QuantiseRun {
     for (const PlannedShard& shard : plan_.shards)
       for (const std::string& name : shard.names) places[name] = shard.file;
     const Json index = {{"metadata", {{"total_size", plan_.tensor_bytes}}}, {"weight_map", places}};
-    write_file(out_.path() / "model.safetensors.index.json", index.dump(2) + "\n");
+    write_json_file(out_.path() / "model.safetensors.index.json", index);
   }
 
   const QuantiseOptions& options_;

@@ -20,7 +20,7 @@ struct QuantiseOptions {
   int group = 128;
   std::filesystem::path calibrate;  // a text; empty: all inputs count alike
   int threads = 1;
-  // Told what goes on, and how much of it is done: bytes of the source, or tokens of the text.
+  // Called with the stage and how much of it is done: bytes of the source, or tokens of the text.
   enum class Stage { Calibrating, Quantising };
   std::function<void(Stage stage, std::int64_t done, std::int64_t total)> progress =
       [](Stage, std::int64_t, std::int64_t) {};

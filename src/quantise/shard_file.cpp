@@ -15,6 +15,8 @@
 namespace counterbeam {
 namespace {
 
+constexpr std::uint64_t kMostJournalBytes = std::uint64_t{256} << 20;  // a line per tensor
+
 // REQUIRES a regular file, which takes everything or fails.
 bool write_at(int file, std::size_t offset, const char* data, std::size_t size) {
   while (size > 0) {
@@ -70,7 +72,7 @@ std::vector<CodeError> journal_of(const std::filesystem::path& work, const std::
   std::error_code error;
   const std::filesystem::path path = journal_path(work, name);
   if (!std::filesystem::exists(path, error)) return {};
-  return read_entries(read_file(path), names).first;
+  return read_entries(read_file(path, kMostJournalBytes), names).first;
 }
 
 ShardFile::Descriptor::Descriptor(const std::filesystem::path& path)
@@ -100,7 +102,8 @@ ShardFile::ShardFile(const std::filesystem::path& work, const std::string& name,
       !write_at(file_.number, 0, layout.head.data(), layout.head.size()))
     fail();
   if (before.st_size != size) return;  // new, or not the file that the journal is of
-  std::tie(done_, journal_bytes_) = read_entries(read_file(journal_path_), names_);
+  std::tie(done_, journal_bytes_) =
+      read_entries(read_file(journal_path_, kMostJournalBytes), names_);
   entered_ = done_.size();
 }
 
