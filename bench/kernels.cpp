@@ -192,6 +192,85 @@ void bench_products(Ops& ops, const Settings& settings, const Limits& limits,
   }
 }
 
+// The products of five layers of the 7B shape, in the order of a step, by kind.
+void bench_kinds(Ops& ops, const Settings& settings, const Limits& limits) {
+  const int hidden = 3584, inner = 18944, qkv = 4608, layers = 5, most = 512;
+  std::vector<std::unique_ptr<PackedMatrix>> weights[4];
+  for (int layer = 0; layer < layers; ++layer) {
+    weights[0].push_back(random_weights(ops, qkv, hidden));
+    weights[1].push_back(random_weights(ops, hidden, hidden));
+    weights[2].push_back(random_weights(ops, 2 * inner, hidden));
+    weights[3].push_back(random_weights(ops, hidden, inner));
+  }
+  const char* kNames[] = {"qkv", "output", "gate and up", "down"};
+  for (const int rows : {1, 16, 48, most}) {
+    const Sequences plain(rows, 0, 1);
+    ops.begin({plain.ids, plain.segments});
+    const Matrix x = noise(ops, rows, inner), out = ops.matrix(rows, 2 * inner);
+    const Matrix product = ops.matrix(rows, inner);
+    double best[4] = {1e9, 1e9, 1e9, 1e9}, all = 0;
+    for (int round = 0; round < (rows > 48 ? 3 : 8); ++round) {
+      double times[4] = {};
+      for (int layer = 0; layer < layers; ++layer) {
+        for (int kind = 0; kind < 4; ++kind) {
+          const PackedMatrix& weight = *weights[kind][std::size_t(layer)];
+          Matrix to = out, from = x;
+          to.width = weight.out;
+          from.width = weight.in;
+          times[kind] += seconds([&] {
+            if (kind == 0) return ops.matmul(to, from, weight, nullptr);
+            if (kind == 2)
+              return ops.gated_matmul(product, from, weight, nullptr, Activation::Silu, to);
+            ops.matmul_add(to, from, weight, nullptr);
+          });
+        }
+      }
+      for (int kind = 0; kind < 4; ++kind) best[kind] = std::min(best[kind], times[kind] / layers);
+    }
+    for (int kind = 0; kind < 4; ++kind) {
+      const PackedMatrix& weight = *weights[kind][0];
+      const double elements = double(weight.out) * weight.in;
+      all += best[kind];
+      line(fmt::format("7B: {}, {} rows", kNames[kind], rows), best[kind],
+           elements * (settings.f32 ? 4 : 2), 2 * elements * rows, limits);
+    }
+    line(fmt::format("7B: a layer, {} rows", rows), all, 233e6 * (settings.f32 ? 4 : 2), 0, limits);
+  }
+}
+
+// What sharing a loop among the threads costs, at once after the last one and after a pause.
+void bench_loops(const Settings& settings) {
+  ThreadPool pool(settings.threads);
+  PoolTimes times;
+  for (const int pause : {0, 20, 50, 100, 300, 1000}) {
+    double sum = 0;
+    constexpr int kLoops = 400;
+    times = {};
+    pool.watch(&times);
+    for (int i = 0; i < kLoops; ++i) {
+      const auto until = std::chrono::steady_clock::now() + std::chrono::microseconds(pause);
+      while (std::chrono::steady_clock::now() < until) {
+      }
+      sum += seconds([&] {
+        pool.split(settings.threads, 1, [&](int, int) {
+          const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(5);
+          while (std::chrono::steady_clock::now() < end) {
+          }
+        });
+      });
+    }
+    double late = 0, joined = 0;
+    for (const PoolTimes::Thread& thread : times.threads) {
+      late += double(thread.late);
+      joined += double(thread.joined);
+    }
+    fmt::print(
+        "loop of 5 us a thread, {} threads, {:>4} us after the last: {:>7.1f} us, {:.1f} threads "
+        "join, {:.1f} us late\n",
+        settings.threads, pause, sum / kLoops * 1e6, joined / kLoops, late / joined / 1e3);
+  }
+}
+
 void bench_head(Ops& ops, const Limits& limits) {
   const int hidden = 896, vocab = 151936;
   const auto weight = random_weights(ops, vocab, hidden);
@@ -352,6 +431,8 @@ int run(int argc, char** argv) {
   };
   if (wanted("products"))
     bench_products(*ops, settings, limits, "qwen2.5-0.5b", 896, 4864, 1152, 24, 151936);
+  if (wanted("kinds")) bench_kinds(*ops, settings, limits);
+  if (wanted("loops")) bench_loops(settings);
   if (wanted("head")) bench_head(*ops, limits);
   if (wanted("attention")) bench_attention(*ops, settings, limits);
   if (wanted("delta")) bench_delta(*ops, limits);

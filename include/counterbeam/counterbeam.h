@@ -3,9 +3,9 @@
 //     auto model = counterbeam::LanguageModel::load("models/tiny-dense");
 //     std::cout << model.ask("Compute 12 + 3 * 7.").text << "\n";
 //
-// Bad input throws BadInput, what the machine cannot do Failed, a cancelled call Cancelled
-// (counterbeam/error.h). A model may be asked from many threads at once; the engine batches what
-// they ask.
+// Calls throw BadInput for bad input, Failed for what the machine cannot do, and Cancelled when
+// they are cancelled (counterbeam/error.h). A model may be used from many threads at once; the
+// engine batches their calls.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,16 @@ namespace counterbeam {
 struct LoadOptions {
   std::string device = "auto";  // auto, cpu, cuda
   std::string dtype = "auto";   // auto, f32, bf16
-  int threads = 0;              // 0: all cores
-  bool progress = false;        // a bar on the terminal while loading
-  std::int64_t cache_bytes =
-      0;  // for keys, values and recurrent states; 0: a share of what is free
+  // "int8": on the CPU, activations are rounded to 8 bits before products with integer weights of 8
+  // or 4 bits, not FP8 (docs/engine.md). "auto": activations are not rounded.
+  std::string activations = "auto";
+  int threads = 0;        // 0: all cores
+  bool progress = false;  // a bar on the terminal while loading
+  // Memory for keys, values and recurrent states; 0: a share of the available memory.
+  std::int64_t cache_bytes = 0;
+  // Type of keys and values in the cache. "auto": that of the computation; "fp8", "int8": half the
+  // memory of bf16, but answers change (docs/engine.md).
+  std::string cache_dtype = "auto";
   // Where answers stop. "turn": at the checkpoint's own end tokens, and at the token with which its
   // chat template ends an assistant's message; "eos": at the checkpoint's own end tokens alone.
   std::string stop_at = "turn";
@@ -43,7 +49,7 @@ struct LoadOptions {
 struct Message {
   std::string role;  // system, user, assistant
   std::string content;
-  std::string name{};  // of who speaks, for templates that show it
+  std::string name{};  // of the speaker, for templates that show it
 };
 
 // A pair of contexts by name (docs/contexts.md).
@@ -57,7 +63,7 @@ struct ContextPair {
 // the pair and what is wrong with it.
 std::vector<ContextPair> read_context_pairs(const std::string& path);
 
-// Told after every block of a search.
+// The progress of a search, reported after every block.
 struct AskProgress {
   int block = 0;             // counted from 1
   int blocks = 0;            // at most
@@ -81,8 +87,8 @@ struct AnswerCandidate {
   std::vector<float> token_base{}, token_positive{}, token_negative{};
 };
 
-// Scores of one's own, one per candidate, higher is better; called once per block with all
-// candidates of the block, and only by methods that rank (cbs, beam, best-of-n).
+// A scorer of your own: returns one score per candidate, higher is better. It is called once per
+// block with all candidates of the block, and only by methods that rank (cbs, beam, best-of-n).
 using Scorer = std::function<std::vector<double>(const std::vector<AnswerCandidate>&)>;
 
 struct AskOptions {
@@ -94,7 +100,7 @@ struct AskOptions {
   std::vector<ContextPair> pairs{};  // named pairs of your own, for `contexts` and `method`
   std::string system{};              // system message; empty: none, or the first of the messages
   bool raw = false;                  // continue the question itself, without a chat template
-  std::string template_arguments = "{}";  // JSON object of what else the template sees
+  std::string template_arguments = "{}";  // JSON object with further template variables
   // Where the chat template has no place for a system message, and with `raw`: put it before the
   // question, with a blank line between them. Otherwise such a question is an error.
   bool system_as_user = false;
@@ -119,13 +125,13 @@ struct Answer {
   bool interrupted = false;  // cancelled: this was the best answer so far
   std::vector<AnswerCandidate> candidates{};  // every answer the search closed, in that order
   std::size_t selected = 0;                   // which of them this is
-  std::string trace{};                        // JSON (docs/search.md), where asked for
-  std::vector<std::size_t> token_bytes{};  // of `text` that each token writes, without an end token
-  std::string settings{};                  // JSON: the method and all of its settings
-  std::int64_t generated_tokens = 0;       // over every candidate
-  std::int64_t scored_tokens = 0;          // read under the other prompts
-  std::int64_t prompt_tokens = 0;          // computed
-  std::int64_t cached_tokens = 0;          // prompt tokens that were shared instead
+  std::string trace{};                        // JSON (docs/search.md), if AskOptions::trace
+  std::vector<std::size_t> token_bytes{};     // of `text` per token, without an end token
+  std::string settings{};                     // JSON: the method and all of its settings
+  std::int64_t generated_tokens = 0;          // over every candidate
+  std::int64_t scored_tokens = 0;             // read under the other prompts
+  std::int64_t prompt_tokens = 0;             // computed
+  std::int64_t cached_tokens = 0;             // prompt tokens that were shared instead
   double seconds = 0;
   std::string error{};  // ask_all: why this question has no answer; empty: it has one
 };
@@ -168,10 +174,11 @@ struct PromptIds {
 };
 
 struct ModelInfo {
-  std::string name{};    // ORG/NAME, or the folder's name
-  std::string engine{};  // model and back end, for people
-  std::string device{};  // cpu or cuda; of a remote engine: remote
-  std::string dtype{};   // in which the weights are computed with
+  std::string name{};         // ORG/NAME, or the folder's name
+  std::string engine{};       // model and back end, for people
+  std::string device{};       // cpu, cuda or remote (LoadOptions::engine)
+  std::string dtype{};        // precision of the computation
+  std::string activations{};  // "int8" if LoadOptions asked for them, else empty
   int vocabulary = 0;
   std::int64_t max_length = 0;             // prompt and answer together
   std::vector<std::int32_t> end_tokens{};  // end an answer; see LoadOptions::stop_at
@@ -216,12 +223,12 @@ class LanguageModel {
   std::vector<std::int32_t> encode(const std::string& text, bool special = false) const;
   std::string decode(const std::vector<std::int32_t>& tokens) const;  // control tokens left out
   std::string token_text(std::int32_t token) const;                   // control tokens spelled out
-  // What the chat template makes of a JSON array of messages, with the JSON object `arguments` as
+  // Renders a JSON array of messages by the chat template, with the JSON object `arguments` as
   // further variables (add_generation_prompt, enable_thinking, tools, ...).
   std::string render(const std::string& messages, const std::string& arguments = "{}") const;
 
-  // Calls `row` with the logits (float32 [vocabulary]) after each of the ids, in order. Failed for
-  // an engine that does not give them (a remote one).
+  // Calls `row` with the logits (float32 [vocabulary]) after each of the ids, in order. Throws
+  // Failed for a remote engine, which does not return logits.
   void logits(std::span<const std::int32_t> ids,
               const std::function<void(std::size_t position, std::span<const float> row)>& row,
               const Cancellation* cancellation = nullptr) const;
@@ -233,7 +240,7 @@ class LanguageModel {
                      const Cancellation* cancellation = nullptr) const;
   std::vector<Continuation> extend(std::span<const ContinueRequest> requests,
                                    const Cancellation* cancellation = nullptr) const;
-  // Reads given tokens, by which the sequences grow.
+  // Reads given tokens and appends them to the sequences.
   std::vector<TokensRead> read(std::span<const ReadRequest> requests,
                                const Cancellation* cancellation = nullptr) const;
 

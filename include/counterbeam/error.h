@@ -7,9 +7,9 @@
 namespace counterbeam {
 
 enum class ErrorKind {
-  BadInput,   // the user can mend it: a file, a flag, a request (exit code 2)
+  BadInput,   // the user can correct it: a file, a flag, a request (exit code 2)
   Failed,     // the machine could not do it: disk full, out of memory, no device (exit code 1)
-  Cancelled,  // somebody asked to stop
+  Cancelled,  // the caller asked to stop
 };
 
 // Always one of the three types below.

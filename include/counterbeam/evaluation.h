@@ -1,6 +1,6 @@
-// Evaluations from a program: methods compared on tasks, as `counterbeam eval` does. Results lie in
-// a folder (docs/formats.md): samples.jsonl, summary.json, report.html. A run that was stopped goes
-// on where it was.
+// Evaluations from a program: compares methods on tasks, as `counterbeam eval` does. The results
+// are written to a folder (docs/evaluation.md): samples.jsonl, summary.json, report.html. A run
+// that was stopped can be resumed.
 #pragma once
 
 #include <cstdint>
@@ -13,11 +13,11 @@
 
 namespace counterbeam {
 
-// A problem of the caller's, for a grader of the caller's.
+// A problem of your own, for a grader of your own.
 struct OwnProblem {
   std::string id{};  // unique within the task
   std::string question{};
-  std::string gold{};    // for people who read the report
+  std::string gold{};    // the right answer, shown in the report
   std::string system{};  // empty: none
 };
 
@@ -54,21 +54,23 @@ struct EvaluationOptions {
   int concurrency = 16;            // searches at once; 1: seconds are measured
   std::uint64_t seed = 0;
   bool resume = false;
-  bool traces = false;         // keep every search as a page
-  bool deterministic = false;  // leave timings out, so that two runs are equal byte for byte
-  bool allow_failures = false;
-  std::string out{};      // folder
-  std::string program{};  // who runs, for run.json: a version, and a command to show
+  bool traces = false;          // keep every search as a page
+  bool deterministic = false;   // leave timings out, so that two runs are equal byte for byte
+  bool allow_failures = false;  // go on if the first problem fails; do not throw Failed
+  std::string out{};            // folder
+  std::string program{};        // who runs, for run.json: a version, and a command to show
   std::string command{};
   std::function<void(std::int64_t done, std::int64_t all)> on_sample{};  // from several threads
   const Cancellation* cancellation = nullptr;
 };
 
-// Runs what is not done yet and writes the folder; returns the content of summary.json. BadInput
-// names the task, method or field; Cancelled leaves what is done for a resumed run.
+// Runs the samples that are not done yet and writes the folder; returns the content of
+// summary.json. Throws BadInput, which names the task, method or field; Cancelled, after which the
+// run can be resumed; and Failed if samples could not be run or judged, after the folder is
+// written, unless failures are allowed.
 std::string evaluate(const LanguageModel& model, const EvaluationOptions& options);
 
-// Whether an answer is right by one of the graders math, choice and exact, and what of it was
+// Whether an answer is right by one of the graders math, choice and exact, and which part of it was
 // graded.
 OwnVerdict grade_answer(const std::string& grader, const std::string& gold,
                         const std::string& answer);

@@ -1,5 +1,5 @@
-// The search methods and their settings, as data: from this, flags, keywords and forms can be made,
-// and a new setting appears in them by itself.
+// The search methods and their settings as data, for programs that make flags, keywords or forms
+// from them; a new setting then appears by itself.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ struct MethodInfo {
   std::string name{};
   std::string help{};
   bool traced = false;  // leaves a tree of candidates
-  bool ranked = false;  // chooses by score, so that a scorer of one's own applies
+  bool ranked = false;  // chooses by score, so that a scorer of your own applies
   bool votes = false;   // chooses by majority
   std::vector<SettingInfo> settings{};
 };

@@ -1,9 +1,8 @@
-// The pieces of a search, for methods of one's own: sequences that are opened from prompts,
-// extended by sampling, read under other prompts and forked. LanguageModel has the calls; the
-// engine batches what all threads ask for. A method written with them runs at the speed of the
-// built-in ones.
+// The pieces of a search, for methods of your own: sequences that are opened from prompts, extended
+// by sampling, read under other prompts and forked. LanguageModel has the calls; the engine batches
+// the calls of all threads. A method written with them runs at the speed of the built-in ones.
 //
-//     auto opened = model.open({prompt, praised, blamed});
+//     auto opened = model.open({prompt, positive, negative});
 //     std::vector<LiveSequence> beams = ...fork()...;
 //     model.extend(requests);   // the next block of every beam, read by its followers too
 #pragma once
@@ -42,7 +41,7 @@ struct OpenedPrompts {
   std::int64_t cached_tokens = 0;         // those shared with another prompt, or found in the cache
 };
 
-// What names a draw: the same distribution and the same key give the same token, whatever else
+// The key of a draw: the same distribution and the same key give the same token, whatever else
 // runs. The built-in methods use the number of the block, the place of the beam in its list, and
 // the number of tokens that the answer has.
 struct DrawName {
@@ -81,7 +80,7 @@ struct Continuation {
   std::vector<std::vector<float>> follower_logprobs{};  // [followers][tokens], temperature 1
   std::vector<LikelyTokens> top{};                      // [tokens], where asked for
   bool stopped = false;                                 // the last token is a stop token
-  bool full = false;  // ended early: the model reads no longer sequences
+  bool full = false;  // ended early: the sequence has the model's maximum length
 };
 
 struct ReadRequest {

@@ -68,7 +68,7 @@ std::optional<CodeForm> common_form(std::span<const StoredMatrix> parts) {
     form.groups = layouts[0].groups;
     form.group = in;
     for (std::size_t i = 1; i < parts.size(); ++i)
-      if (order_of(parts[i]) != form.order) return std::nullopt;
+      if (layouts[i].groups != form.groups || order_of(parts[i]) != form.order) return std::nullopt;
   } else {
     form.group = group == 0 ? in : group;
     form.groups = (in + form.group - 1) / form.group;

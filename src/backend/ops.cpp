@@ -60,17 +60,21 @@ std::int64_t StoreOps::cache_bytes(std::int64_t wanted) const {
   return std::min(wanted, available_memory() / 4);
 }
 
-std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scale,
-                                                     std::uint64_t seed) {
-  std::vector<float> values(std::size_t(out) * std::size_t(in));
-  // Repeats one random block, which is fast; its size is prime, so that rows of a matrix differ.
-  constexpr std::size_t kBlock = 65537;
-  for (std::size_t i = 0; i < std::min(kBlock, values.size()); ++i) {
+std::vector<float> WeightOps::random_block(float scale, std::uint64_t seed) {
+  std::vector<float> values(kRandomBlock);
+  for (std::size_t i = 0; i < values.size(); ++i) {
     const DrawKey key{
         .seed = seed, .position = static_cast<std::uint32_t>(i), .use = DrawUse::WeightMatrices};
     values[i] = scale * static_cast<float>(2 * uniform(key) - 1);
   }
-  for (std::size_t i = kBlock; i < values.size(); ++i) values[i] = values[i - kBlock];
+  return values;
+}
+
+std::unique_ptr<PackedMatrix> WeightOps::pack_random(int out, int in, float scale,
+                                                     std::uint64_t seed) {
+  std::vector<float> values = random_block(scale, seed);
+  values.resize(std::size_t(out) * std::size_t(in));
+  for (std::size_t i = kRandomBlock; i < values.size(); ++i) values[i] = values[i - kRandomBlock];
   const Tensor tensor = Tensor::from_f32(values, DType::BF16, {out, in});
   const StoredMatrix parts[] = {tensor.view()};
   return pack(parts);

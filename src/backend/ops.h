@@ -34,6 +34,7 @@
 #include "backend/weight_ops.h"
 #include "base/ids.h"
 #include "base/random.h"
+#include "base/thread_pool.h"
 
 namespace counterbeam {
 
@@ -101,6 +102,9 @@ class PassOps {
   // Starts a pass over the rows of `batch`, which must stay valid until the next begin(). All
   // matrices of the pass before become invalid.
   virtual void begin(const Batch& batch) = 0;
+  // Ends a pass in which something has thrown. REQUIRED then, before anything else is asked for: a
+  // graph that was being captured would lack what was not reached.
+  virtual void abandon() noexcept {}
   virtual Matrix matrix(int rows, int width) = 0;
 
   // The table's rows of the batch's ids, times `scale` rounded to the type the table is kept in.
@@ -163,16 +167,24 @@ class Ops : public PassOps, public WeightOps, public StoreOps {
   virtual std::string name() const = 0;  // "cpu avx512-bf16, 2 threads"
   // Bytes per second that the memory of the weights delivers, measured now.
   virtual double memory_bandwidth();
+  // Adds the times of the threads of this back end to `times` from here on; null ends it. Does
+  // nothing unless the back end computes on threads of its own.
+  virtual void watch(PoolTimes*) {}
 };
 
 // Plain float32 loops in one file (reference.cpp); every other back end is tested against it.
 std::unique_ptr<Ops> make_reference_ops();
+// The same with Activations::Int8.
+std::unique_ptr<Ops> make_int8_reference_ops();
 
 enum class Precision { F32, Bf16 };  // of weights, keys and values; sums are float32 in both
+// Int8: products with weights of whole numbers take their rows in 8 bits (int8_rows.h).
+enum class Activations { Float, Int8 };
 
 // The fast CPU back end: picks AMX, AVX-512 or AVX2 at run time. `isa` forces a path ("avx2",
 // "avx512", "avx512-bf16", "amx"); empty picks the best one the machine can run.
-std::unique_ptr<Ops> make_cpu_ops(Precision precision, int threads, const std::string& isa = "");
+std::unique_ptr<Ops> make_cpu_ops(Precision precision, int threads, const std::string& isa = "",
+                                  Activations activations = Activations::Float);
 
 // On an NVIDIA GPU, in bf16. Throws an Error that says why if none can be used.
 std::unique_ptr<Ops> make_cuda_ops();

@@ -8,7 +8,9 @@
 #include <deque>
 #include <numbers>
 
+#include "backend/cache_codes.h"
 #include "backend/draw.h"
+#include "backend/int8_rows.h"
 #include "backend/ops.h"
 #include "base/error.h"
 
@@ -18,6 +20,50 @@ namespace {
 struct PlainMatrix : PackedMatrix {
   std::vector<float> values;  // [out, in]
   const float* row(int i) const { return values.data() + std::size_t(i) * std::size_t(in); }
+};
+
+// Weights as whole numbers, for rows in 8 bits.
+struct WholeMatrix : PlainMatrix {
+  CodeForm form;
+  WholeCodes codes;
+  std::vector<int> whole;              // [out, in]
+  std::vector<float> scales, offsets;  // [out, groups]; no offsets: zero
+
+  WholeMatrix(PlainMatrix plain, const CodeForm& own_form, const WholeCodes& whole_codes,
+              std::span<const StoredMatrix> parts)
+      : PlainMatrix(std::move(plain)), form(own_form), codes(whole_codes) {
+    std::vector<std::uint8_t> codes_of_row(static_cast<std::size_t>(in));
+    std::vector<float> row_scales(static_cast<std::size_t>(form.groups)), row_offsets(row_scales);
+    for (const StoredMatrix& part : parts) {
+      for (int row = 0; row < part.out(); ++row) {
+        read_codes(form, part, row, 0, codes_of_row);
+        read_scales(form, part, row, row_scales, row_offsets);
+        for (const std::uint8_t byte : codes_of_row)
+          whole.push_back(form.kind == CodeKind::Int4 ? codes.table[byte & 15u] - codes.zero
+                                                      : static_cast<std::int8_t>(byte));
+        scales.insert(scales.end(), row_scales.begin(), row_scales.end());
+        offsets.insert(offsets.end(), row_offsets.begin(), row_offsets.end());
+      }
+    }
+  }
+  // The product of one row, quantised chunk by chunk.
+  float output(int o, std::span<const std::int8_t> q, std::span<const float> chunk_scales) const {
+    double sum = 0;
+    for (std::size_t chunk = 0; chunk < chunk_scales.size(); ++chunk) {
+      const int first = static_cast<int>(chunk) * codes.chunk;
+      const int last = std::min(first + codes.chunk, in);
+      int products = 0, total = 0;
+      for (int i = first; i < last; ++i) {
+        products += q[i] * whole[std::size_t(o) * std::size_t(in) + std::size_t(i)];
+        total += q[i];
+      }
+      const auto at = std::size_t(o) * std::size_t(form.groups) +
+                      std::size_t(form.groups > 1 ? first / form.group : 0);
+      sum += double(products) * double(chunk_scales[chunk]) * double(scales[at]);
+      if (form.offsets) sum += double(total) * double(chunk_scales[chunk]) * double(offsets[at]);
+    }
+    return static_cast<float>(sum);
+  }
 };
 
 struct PlainVector : Vector {
@@ -130,7 +176,11 @@ void append_f32(std::vector<float>& values, std::span<const TensorView> parts) {
 
 class ReferenceOps : public Ops {
  public:
-  std::string name() const override { return "reference f32"; }
+  explicit ReferenceOps(Activations activations = Activations::Float) : activations_(activations) {}
+
+  std::string name() const override {
+    return activations_ == Activations::Int8 ? "reference f32, int8 activations" : "reference f32";
+  }
   const BackendCosts& costs() const override { return costs_; }
 
   std::unique_ptr<PackedMatrix> pack(std::span<const StoredMatrix> parts) override {
@@ -144,7 +194,11 @@ class ReferenceOps : public Ops {
       for (int row = 0; row < part.out(); ++row, rest = rest.subspan(width))
         part.read_row(row, 0, rest.first(width));
     }
-    return packed;
+    if (activations_ == Activations::Float) return packed;
+    const std::optional<CodeForm> form = common_form(parts);
+    const std::optional<WholeCodes> codes = form ? whole_codes(*form) : std::nullopt;
+    if (!codes) return packed;
+    return std::make_unique<WholeMatrix>(std::move(*packed), *form, *codes, parts);
   }
 
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override {
@@ -261,8 +315,8 @@ class ReferenceOps : public Ops {
     auto& kv = static_cast<PlainKv&>(store);
     for_each_row([&](int r, int position, const Segment& segment) {
       const std::size_t at = kv.at(layer, segment.pages, position);
-      std::copy_n(row(k, r), kv.token_width, kv.keys.values.get() + at);
-      std::copy_n(row(v, r), kv.token_width, kv.values.values.get() + at);
+      store_token(kv.keys.values.get() + at, row(k, r), kv.shape);
+      store_token(kv.values.values.get() + at, row(v, r), kv.shape);
     });
   }
 
@@ -364,11 +418,40 @@ class ReferenceOps : public Ops {
   static void product(Matrix out, Matrix x, const PackedMatrix& weight, const Vector* bias,
                       bool add) {
     const float* b = bias != nullptr ? plain(*bias) : nullptr;
+    const auto* whole = dynamic_cast<const WholeMatrix*>(&weight);
+    std::vector<std::int8_t> q(static_cast<std::size_t>(weight.in));
+    std::vector<float> scales;
     for (int r = 0; r < x.rows; ++r) {
+      if (whole) quantise_row({row(x, r), q.size()}, q, whole->codes.chunk, scales);
       for (int o = 0; o < weight.out; ++o) {
-        const float y = dot(plain(weight).row(o), row(x, r), weight.in) + (b != nullptr ? b[o] : 0);
+        const float product =
+            whole ? whole->output(o, q, scales) : dot(plain(weight).row(o), row(x, r), weight.in);
+        const float y = product + (b != nullptr ? b[o] : 0);
         row(out, r)[o] = add ? row(out, r)[o] + y : y;
       }
+    }
+  }
+
+  // With codes, what is read back from them takes their place.
+  static void store_token(float* to, const float* from, const KvShape& shape) {
+    if (shape.type == CacheType::Plain) {
+      std::copy_n(from, std::size_t(shape.heads) * std::size_t(shape.head_dim), to);
+      return;
+    }
+    for (int head = 0; head < shape.heads; ++head, to += shape.head_dim, from += shape.head_dim) {
+      const HeadCoder coder(shape.type, from, shape.head_dim);
+      for (int i = 0; i < shape.head_dim; ++i)
+        to[i] = code_value(shape.type, coder.code(from[i])) * coder.scale();
+    }
+  }
+
+  static void quantise_row(std::span<const float> x, std::span<std::int8_t> q, int chunk,
+                           std::vector<float>& scales) {
+    const auto step = static_cast<std::size_t>(chunk);
+    scales.clear();
+    for (std::size_t i = 0; i < x.size(); i += step) {
+      const std::size_t count = std::min(step, x.size() - i);
+      scales.push_back(quantise_chunk(x.subspan(i, count), q.subspan(i, count)));
     }
   }
 
@@ -423,6 +506,7 @@ class ReferenceOps : public Ops {
     }
   }
 
+  const Activations activations_;
   Batch batch_;
   std::deque<std::vector<float>> arena_;
 };
@@ -430,7 +514,11 @@ class ReferenceOps : public Ops {
 }  // namespace
 
 std::unique_ptr<Ops> make_reference_ops() {
-  return std::make_unique<ReferenceOps>();
+  return std::make_unique<ReferenceOps>(Activations::Float);
+}
+
+std::unique_ptr<Ops> make_int8_reference_ops() {
+  return std::make_unique<ReferenceOps>(Activations::Int8);
 }
 
 }  // namespace counterbeam

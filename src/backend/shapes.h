@@ -22,10 +22,15 @@ struct Matrix {
 // Of the gate in gate * up: x * sigmoid(x), or gelu by its formula with tanh.
 enum class Activation { Silu, GeluTanh };
 
+// How keys and values are stored: as the back end's own numbers, or in codes of 8 bits
+// (cache_codes.h).
+enum class CacheType : unsigned char { Plain, Fp8, Int8 };
+
 struct KvShape {
   int layers = 0;  // attention layers
   int heads = 0;   // key and value heads
   int head_dim = 0;
+  CacheType type = CacheType::Plain;
 };
 
 struct StateShape {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "tensor/stored_matrix.h"
 
@@ -16,6 +17,7 @@ class PackedMatrix {
   virtual ~PackedMatrix() = default;
   int out = 0;
   int in = 0;
+  std::int64_t bytes = 0;  // of memory; 0 if the back end does not count them
 };
 
 // A small float32 parameter: a norm, a bias, a convolution.
@@ -29,7 +31,8 @@ class WeightOps {
  public:
   virtual ~WeightOps() = default;
 
-  // Throws an Error with both sizes if this many weight elements do not fit into memory.
+  // Throws an Error with both sizes if this many weight elements, none of them quantised, do not
+  // fit into memory.
   virtual void expect_weights(std::int64_t) const {}
 
   // Parts are stacked along their first dimension, so that q, k and v are one product. The parts
@@ -42,6 +45,12 @@ class WeightOps {
   // than uploading them.
   virtual std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,
                                                     std::uint64_t seed);
+
+ protected:
+  // The numbers of pack_random(), row by row, are these over and over. The block's size is prime,
+  // so that rows of a matrix differ.
+  static constexpr std::size_t kRandomBlock = 65537;
+  static std::vector<float> random_block(float scale, std::uint64_t seed);
 };
 
 }  // namespace counterbeam

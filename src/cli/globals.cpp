@@ -39,10 +39,15 @@ std::vector<Option> global_options(Globals& globals) {
        .standard = "the model that ships with Counterbeam"},
       {.name = "--device",
        .value = one_of(globals.device, {"auto", "cpu", "cuda"}),
-       .help = "Where to compute; auto takes the GPU where there is one"},
+       .help = "Where to compute; auto uses the GPU if there is one"},
       {.name = "--dtype",
        .value = one_of(globals.dtype, {"auto", "f32", "bf16"}),
-       .help = "Precision of the weights; auto takes that of the checkpoint"},
+       .help = "Precision of the weights; auto keeps that of the checkpoint"},
+      {.name = "--activations",
+       .value = one_of(globals.activations, {"auto", "int8"}),
+       .help =
+           "int8: on the CPU, round activations to 8 bits before products with integer weights of "
+           "8 or 4 bits (not FP8); faster for several sequences, less exact. auto: no rounding"},
       {.name = "--threads",
        .value = whole(globals.threads, 1, 1024),
        .help = "CPU threads to compute with",
@@ -55,7 +60,11 @@ std::vector<Option> global_options(Globals& globals) {
        .help = "Memory for the KV cache and recurrent states, such as 512M or 8G",
        .standard =
            "what 64 sequences of 4,096 tokens and 16 searches need, at most a quarter of the "
-           "free memory"},
+           "free memory; on a GPU up to eight times that, as far as its memory allows"},
+      {.name = "--cache-dtype",
+       .value = one_of(globals.cache_dtype, {"auto", "fp8", "int8"}),
+       .help = "Keys and values in the KV cache; auto keeps them in the precision of the weights, "
+               "fp8 and int8 take half the memory of bf16 and change answers"},
       {.name = "--engine",
        .value = text(globals.engine, "URL[,URL...]"),
        .help = "Compute on these servers (vLLM, SGLang, counterbeam serve) in place of this "

@@ -11,9 +11,11 @@ LoadOptions load_options(const Globals& globals) {
   const char* key = std::getenv("COUNTERBEAM_ENGINE_KEY");
   return {.device = globals.device,
           .dtype = globals.dtype,
+          .activations = globals.activations,
           .threads = globals.threads,
           .progress = !globals.quiet && !globals.json,
           .cache_bytes = globals.cache_bytes,
+          .cache_dtype = globals.cache_dtype,
           .engine = globals.engine,
           .engine_key = globals.engine_key.empty() && key ? key : globals.engine_key,
           .engine_model = globals.engine_model};

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,7 @@
 #include "base/random.h"
 #include "counterbeam/cancellation.h"
 #include "counterbeam/error.h"
+#include "engine/served_model.h"
 
 namespace counterbeam {
 
@@ -136,15 +138,18 @@ struct EngineAbilities {
 };
 
 struct EngineInfo {
-  std::string description;  // model and back end, for people
-  std::string device{};     // cpu or cuda
-  std::string dtype{};      // of the weights as they are computed with: f32 or bf16
+  std::string description;    // model and back end, for people
+  std::string device{};       // cpu or cuda
+  std::string dtype{};        // of the weights as they are computed with: f32 or bf16
+  std::string cache_dtype{};  // of keys and values where they are codes, fp8 or int8; else empty
+  std::string activations{};  // int8 where it was asked for; empty: as `dtype`
   int vocab_size = 0;
   std::int64_t max_length = 0;  // prompt and answer together
   // What the model itself could read; more than max_length if the cache is the limit. 0: the same.
   std::int64_t model_length = 0;
   std::vector<TokenId> eos;  // ends an answer
   EngineAbilities abilities;
+  std::optional<ServedModel> served{};  // of a remote engine
 };
 
 // How an engine is used at the moment, for monitoring.
@@ -178,14 +183,14 @@ class Engine {
   virtual std::vector<std::vector<float>> score(std::span<const ScoreRequest> requests,
                                                 const Cancellation* cancellation = nullptr) = 0;
 
-  // Calls `row` with the logits (float32 [vocab]) after each of the ids, in order. Failed where the
-  // engine does not have them.
+  // Calls `row` with the logits (float32 [vocab]) after each of the ids, in order. Throws Failed if
+  // the engine does not have them.
   virtual void logits(std::span<const TokenId>, const LogitsRow&, const Cancellation* = nullptr) {
     throw Failed("this engine gives no logits; load the model in this process");
   }
 
-  // Forgets prompts that are kept for later ones to share, so that the next open() computes what it
-  // is asked for: for measurements of time. Sequences in use are not affected.
+  // Drops the prompts that are kept for later ones to share, so that the next open() computes its
+  // prompts in full, for measurements of time. Sequences in use are not affected.
   virtual void forget_prompts() {}
 
   // Tokens drawn by extend() so far, over all calls, those in flight included. Never falls, even

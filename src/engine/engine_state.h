@@ -39,10 +39,9 @@ int common_prefix(std::span<const TokenId> a, std::span<const TokenId> b, int li
 // Everything but `ops` is guarded by `mutex`. The model and the stores behind the cache are also
 // read and written during a step, without the lock, but only in pages of busy sequences.
 struct EngineState {
-  EngineState(std::unique_ptr<Ops> the_ops, std::unique_ptr<Model> the_model, const CacheNeed& size)
-      : ops(std::move(the_ops)),
-        model(std::move(the_model)),
-        cache(*ops, cache_shape(model->config()), size) {}
+  EngineState(std::unique_ptr<Ops> the_ops, std::unique_ptr<Model> the_model,
+              const CacheShape& shape, const CacheNeed& size)
+      : ops(std::move(the_ops)), model(std::move(the_model)), cache(*ops, shape, size) {}
 
   std::uint64_t tick();  // takes the lock; all other functions REQUIRE it
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <set>
 
+#include "backend/cache_codes.h"
 #include "base/error.h"
 #include "base/progress.h"
 #include "engine/back_end.h"
@@ -16,19 +17,22 @@
 namespace counterbeam {
 namespace {
 
-CacheNeed size_of_cache(const LocalOptions& options, const StoreOps& ops,
+CacheNeed size_of_cache(const LocalOptions& options, const StoreOps& ops, const CacheShape& shape,
                         const ModelConfig& config) {
   CacheNeed size = options.cache_size;
   if (size.pages == 0 && size.states == 0) {
-    size = cache_size_within(options.cache_bytes, ops, config);
+    size = cache_size_within(options.cache_bytes, ops, shape, config.max_positions);
   }
   return size;
 }
 
-std::string describe(const ModelConfig& config, const Ops& ops) {
+std::string describe(const ModelConfig& config, const Ops& ops, CacheType cache) {
   const double millions = static_cast<double>(parameter_count(config)) / 1e6;
-  return fmt::format("{}, {} layers, {:.1f} M parameters, on {}", name_of(config.architecture),
-                     config.layer_count(), millions, ops.name());
+  std::string text =
+      fmt::format("{}, {} layers, {:.1f} M parameters, on {}", name_of(config.architecture),
+                  config.layer_count(), millions, ops.name());
+  if (cache != CacheType::Plain) text += fmt::format(", {} KV cache", name_of(cache));
+  return text;
 }
 
 }  // namespace
@@ -47,7 +51,7 @@ std::unique_ptr<LocalEngine> LocalEngine::load(const ModelSource& source,
   const BackEndChoice choice =
       choose_back_end(options, config.dtype.value_or(weights->dtype()), weights->quantised());
   auto ops = make_back_end(choice, options);
-  ops->expect_weights(parameter_count(config));
+  if (!weights->quantised()) ops->expect_weights(parameter_count(config));
   bar.emplace("reading weights, MiB", weights->extent().bytes / kMebibyte, !options.show_progress);
   const auto start = std::chrono::steady_clock::now();
   auto model = load_model(config, *ops, *weights);
@@ -67,9 +71,10 @@ std::unique_ptr<LocalEngine> LocalEngine::random(const ModelConfig& config,
   const DType dtype = config.dtype.value_or(DType::BF16);
   const BackEndChoice choice = choose_back_end(options, dtype);
   auto ops = make_back_end(choice, options);
-  ops->expect_weights(parameter_count(config));
+  if (!codes) ops->expect_weights(parameter_count(config));
+  const auto tables = choice.cuda ? RandomCodes::Tables::Plain : RandomCodes::Tables::Codes;
   const std::unique_ptr<RandomWeights> weights =
-      codes ? std::make_unique<RandomCodes>(dtype, *codes, seed)
+      codes ? std::make_unique<RandomCodes>(dtype, *codes, tables, seed)
             : std::make_unique<RandomWeights>(dtype, seed);
   auto model = load_model(config, *ops, *weights);
   std::unique_ptr<LocalEngine> engine(new LocalEngine(std::move(ops), std::move(model), options));
@@ -82,19 +87,21 @@ void LocalEngine::set_choice(const BackEndChoice& choice) {
   precision_ = choice.precision;
   info_.device = choice.cuda ? "cuda" : "cpu";
   info_.dtype = choice.precision == Precision::F32 ? "f32" : "bf16";
+  info_.activations = options_.activations == Activations::Int8 ? "int8" : "";
 }
 
 LocalEngine::LocalEngine(std::unique_ptr<Ops> ops, std::unique_ptr<Model> model,
                          const LocalOptions& options)
     : options_(options) {
-  const CacheNeed size = size_of_cache(options, *ops, model->config());
-  const CacheShape shape = cache_shape(model->config());
-  info_.description = describe(model->config(), *ops);
+  const CacheShape shape = cache_shape(model->config(), options.cache_type);
+  const CacheNeed size = size_of_cache(options, *ops, shape, model->config());
+  info_.description = describe(model->config(), *ops, shape.kv.type);
+  info_.cache_dtype = name_of(shape.kv.type);
   info_.vocab_size = model->config().vocab;
   info_.max_length =
       std::min<std::int64_t>(model->config().max_positions, longest_sequence(size, shape));
   info_.model_length = model->config().max_positions;
-  state_ = std::make_shared<EngineState>(std::move(ops), std::move(model), size);
+  state_ = std::make_shared<EngineState>(std::move(ops), std::move(model), shape, size);
   Scheduler::Options scheduling;
   const BackendCosts& costs = state_->ops->costs();
   scheduling.planner = {
@@ -178,6 +185,8 @@ std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> reques
       longest = std::max(longest, follower->length());
     }
     if (longest >= info_.max_length) {
+      check_cache_holds(longest + 1, info_,
+                        fmt::format("request {}: the answer, with its prompt,", i));
       bad_input("request {}: the sequence or a follower has {} tokens, which is all that fit ({})",
                 i, longest, info_.max_length);
     }
@@ -187,14 +196,8 @@ std::vector<Extension> LocalEngine::extend(std::span<const ExtendRequest> reques
   }
   scheduler_->run(call);
   const bool cache_is_shorter = info_.max_length < info_.model_length;
-  for (const EngineRequest& request : call.requests) {
-    if (cache_is_shorter && request.extension.full) {
-      failed(
-          "an answer does not fit: with its prompt it has reached {} tokens, all that the cache "
-          "holds; give it more memory (--cache-memory), or ask for shorter answers (--max-tokens)",
-          info_.max_length);
-    }
-  }
+  for (const EngineRequest& request : call.requests)
+    if (cache_is_shorter && request.extension.full) refuse_cut_answer(info_);
   std::vector<Extension> extensions;
   for (EngineRequest& request : call.requests) extensions.push_back(std::move(request.extension));
   return extensions;
@@ -215,6 +218,7 @@ std::vector<std::vector<float>> LocalEngine::score(std::span<const ScoreRequest>
     const std::int64_t length =
         ask.sequence->length() + static_cast<std::int64_t>(ask.tokens.size());
     if (length > info_.max_length) {
+      check_cache_holds(length, info_, fmt::format("request {}: the sequence", i));
       bad_input("request {}: the sequence would have {} tokens; at most {} fit", i, length,
                 info_.max_length);
     }
@@ -231,6 +235,7 @@ void LocalEngine::logits(std::span<const TokenId> ids, const LogitsRow& row,
                          const Cancellation* cancellation) {
   if (ids.empty()) bad_input("no ids: at least one is needed");
   if (static_cast<std::int64_t>(ids.size()) > info_.max_length) {
+    check_cache_holds(static_cast<std::int64_t>(ids.size()), info_, "the sequence of ids");
     bad_input("{} ids; at most {} fit", ids.size(), info_.max_length);
   }
   validate_ids(ids, info_, "ids");
@@ -271,6 +276,7 @@ LocalEngine::Memory LocalEngine::memory() const {
   const Cache& cache = state_->cache;
   Memory memory{cache.size(), cache.used(), cache.peak(), cache.counters()};
   memory.matrix_bytes = state_->ops->matrix_bytes();
+  memory.lookup_bytes = state_->model->lookup_bytes();
   if (cache.shape().has_kv()) memory.page_bytes = state_->ops->page_bytes(cache.shape().kv);
   if (cache.shape().has_state()) {
     memory.state_bytes = state_->ops->state_bytes(cache.shape().state);

@@ -14,6 +14,7 @@
 namespace counterbeam {
 
 struct BackEndChoice;
+struct OperationProfile;
 
 // How followers read the tokens that their sequence draws. The results are the same.
 enum class FollowerMode {
@@ -24,18 +25,21 @@ enum class FollowerMode {
 };
 
 struct LocalOptions {
-  std::string device = "cpu";            // cpu, cuda, or auto: cuda where there is one
-  std::optional<Precision> precision{};  // of the weights; none: choose_back_end() decides
-  int threads = 0;                       // 0: all cores
-  std::string isa{};                     // of the CPU back end; "reference": plain loops
-  std::int64_t cache_bytes = 0;          // for keys, values and states; 0: default of the back end
-  CacheNeed cache_size{};                // if not 0: exact numbers of pages and states
+  std::string device = "cpu";                    // cpu, cuda, or auto: cuda where there is one
+  std::optional<Precision> precision{};          // of the weights; none: choose_back_end() decides
+  Activations activations = Activations::Float;  // Int8: on the CPU (backend/int8_rows.h)
+  int threads = 0;                               // 0: all cores
+  std::string isa{};                             // of the CPU back end; "reference": plain loops
+  std::int64_t cache_bytes = 0;  // for keys, values and states; 0: default of the back end
+  CacheNeed cache_size{};        // if not 0: exact numbers of pages and states
+  CacheType cache_type = CacheType::Plain;  // of keys and values
   FollowerMode followers = FollowerMode::Auto;
   int step_rows = 0;               // the most rows of a step; 0: default of the back end
   int rows_beside_draws = 0;       // the most prefill rows of a step that also draws; 0: default
   std::size_t kept_prefixes = 16;  // recent prompts whose cache is kept for others to share
   int vocab_limit = 0;  // > 0: ids from here on are never drawn (padding of the vocabulary)
   std::optional<std::vector<TokenId>> eos{};  // EngineInfo::eos; none: what the source says
+  OperationProfile* profile = nullptr;        // times operations (CPU); outlives the engine
   bool show_progress = false;                 // a bar on the terminal while weights are read
 };
 
@@ -88,6 +92,7 @@ class LocalEngine : public Engine {
     CacheCounters counters;
     std::int64_t page_bytes = 0, state_bytes = 0;
     std::int64_t matrix_bytes = 0;  // WeightOps::matrix_bytes
+    std::int64_t lookup_bytes = 0;  // Model::lookup_bytes
     int state_passes = 0;           // BackendCosts::state_passes
   };
   Memory memory() const;

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "base/error.h"
-#include "model/model.h"
 
 namespace counterbeam {
 namespace {
@@ -16,11 +15,11 @@ constexpr std::int64_t kStates = 16 * 64;
 
 }  // namespace
 
-CacheNeed cache_size_within(std::int64_t bytes, const StoreOps& ops, const ModelConfig& config) {
-  const CacheShape shape = cache_shape(config);
+CacheNeed cache_size_within(std::int64_t bytes, const StoreOps& ops, const CacheShape& shape,
+                            std::int64_t max_positions) {
   const std::int64_t page = shape.has_kv() ? ops.page_bytes(shape.kv) : 0;
   const std::int64_t state = shape.has_state() ? ops.state_bytes(shape.state) : 0;
-  const std::int64_t tokens = std::min<std::int64_t>(kTokensEach, config.max_positions);
+  const std::int64_t tokens = std::min(kTokensEach, max_positions);
   const std::int64_t pages_wanted = page > 0 ? kSequences * (tokens / kPageTokens + 1) : 0;
   const std::int64_t states_wanted = state > 0 ? kStates : 0;
   const std::int64_t wanted = pages_wanted * page + states_wanted * state;

@@ -223,6 +223,7 @@ std::vector<HeadResult> Scheduler::compute(StepPlan& plan) {
     for_jobs.rows = x.rows - static_cast<int>(plan.logits_rows.size());
     return ops.head(for_jobs, state_.model->head(), plan.jobs);
   } catch (...) {
+    state_.ops->abandon();
     for (WorkUnit* unit : plan.units) unit->call->error = std::current_exception();
     return {};
   }

@@ -18,12 +18,27 @@ void validate_ids(std::span<const TokenId> ids, const EngineInfo& info, const st
 void validate_prompt(std::span<const TokenId> prompt, const EngineInfo& info, std::size_t index) {
   if (prompt.empty()) bad_input("prompt {} is empty; a prompt needs at least one token", index);
   if (static_cast<std::int64_t>(prompt.size()) >= info.max_length) {
+    check_cache_holds(static_cast<std::int64_t>(prompt.size()) + 1, info,
+                      fmt::format("prompt {}, with an answer,", index));
     bad_input(
         "prompt {} has {} tokens; at most {} fit, since prompt and answer together are "
         "limited to {}",
         index, prompt.size(), info.max_length - 1, info.max_length);
   }
   validate_ids(prompt, info, fmt::format("prompt {}", index));
+}
+
+void check_cache_holds(std::int64_t length, const EngineInfo& info, const std::string& what) {
+  if (length <= info.max_length || length > info.model_length) return;
+  failed("{} takes {} tokens, and the cache holds {}: give it more memory (--cache-memory)", what,
+         length, info.max_length);
+}
+
+void refuse_cut_answer(const EngineInfo& info) {
+  failed(
+      "an answer does not fit: with its prompt it has reached {} tokens, all that the cache "
+      "holds; give it more memory (--cache-memory), or ask for shorter answers (--max-tokens)",
+      info.max_length);
 }
 
 void validate_extension(const ExtendRequest& request, std::size_t index) {

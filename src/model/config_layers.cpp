@@ -162,6 +162,11 @@ std::int64_t ModelConfig::kv_bytes_per_token(DType kv_dtype) const {
          static_cast<std::int64_t>(bytes_of(kv_dtype));
 }
 
+std::int64_t ModelConfig::kv_code_bytes_per_token() const {
+  constexpr auto kScale = static_cast<std::int64_t>(sizeof(float));
+  return std::int64_t{2} * attention_layers() * kv_heads * (head_dim + kScale);
+}
+
 std::int64_t ModelConfig::state_bytes_per_sequence(DType conv_dtype) const {
   if (delta_layers() == 0) return 0;
   const std::int64_t recurrent = std::int64_t{delta.value_heads} * delta.key_dim * delta.value_dim *

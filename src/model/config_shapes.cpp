@@ -71,6 +71,10 @@ constexpr std::array kShapes{
                [] {
                  return qwen25({3584, 18944, 28, 28, 4, 128, 152064, 131072, 1e6}, false);
                }},
+    KnownShape{"qwen2.5-32b",
+               [] {
+                 return qwen25({5120, 27648, 64, 40, 8, 128, 152064, 131072, 1e6}, false);
+               }},
     KnownShape{"qwen2.5-0.5b",
                [] {
                  return qwen25({896, 4864, 24, 14, 2, 64, 151936, 32768, 1e6}, true);

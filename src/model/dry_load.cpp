@@ -1,6 +1,7 @@
 #include "model/dry_load.h"
 
 #include "backend/code_form.h"
+#include "backend/int8_rows.h"
 #include "base/error.h"
 #include "model/model.h"
 
@@ -16,8 +17,12 @@ class CountingOps : public WeightOps {
     packed->in = parts[0].in();
     matrix_elements += std::int64_t{packed->out} * packed->in;
     if (const auto form = common_form(parts)) {
-      code_elements += std::int64_t{packed->out} * packed->in;
-      code_bytes += form->bytes(packed->out, packed->in);
+      const std::int64_t elements = std::int64_t{packed->out} * packed->in;
+      const std::int64_t bytes = form->bytes(packed->out, packed->in);
+      code_elements += elements;
+      code_bytes += bytes;
+      if (!form->order.empty()) ordered_elements += elements, ordered_bytes += bytes;
+      if (whole_codes(*form)) int8_elements += elements;
     }
     return packed;
   }
@@ -30,6 +35,8 @@ class CountingOps : public WeightOps {
 
   std::int64_t matrix_elements = 0, vector_elements = 0;
   std::int64_t code_elements = 0, code_bytes = 0;
+  std::int64_t ordered_elements = 0, ordered_bytes = 0;
+  std::int64_t int8_elements = 0;
 };
 
 // A view without data, for a tensor that nobody reads.
@@ -88,8 +95,8 @@ DryLoad dry_load(const ModelConfig& config, WeightSource& weights) {
   CountingOps ops;
   NotedProblems noted(weights);
   load_model(config, ops, noted);
-  return {std::move(noted.problems), ops.matrix_elements, ops.code_elements, ops.code_bytes,
-          ops.vector_elements};
+  return {std::move(noted.problems), ops.matrix_elements, ops.code_elements,   ops.code_bytes,
+          ops.ordered_elements,      ops.ordered_bytes,   ops.vector_elements, ops.int8_elements};
 }
 
 DryLoad dry_load(const ModelConfig& config) {

@@ -20,7 +20,10 @@ struct DryLoad {
   std::int64_t matrix_elements = 0;  // held in the precision of the back end, but for codes
   std::int64_t code_elements = 0;    // of them those that a back end may keep quantised
   std::int64_t code_bytes = 0;       // what these take then
+  // Of those, what has inputs that belong to groups in any order.
+  std::int64_t ordered_elements = 0, ordered_bytes = 0;
   std::int64_t vector_elements = 0;  // held in float32
+  std::int64_t int8_elements = 0;    // of the codes, those that take rows in 8 bits (int8_rows.h)
 };
 
 // Asks for every tensor as loading does, and reads none of them.

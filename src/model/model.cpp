@@ -51,10 +51,10 @@ std::unique_ptr<Model> load_model(const ModelConfig& config, WeightOps& ops,
   broken_invariant("a known architecture", __FILE__, __LINE__);
 }
 
-CacheShape cache_shape(const ModelConfig& config) {
+CacheShape cache_shape(const ModelConfig& config, CacheType type) {
   CacheShape shape;
   if (config.attention_layers() > 0) {
-    shape.kv = {config.attention_layers(), config.kv_heads, config.head_dim};
+    shape.kv = {config.attention_layers(), config.kv_heads, config.head_dim, type};
   }
   if (config.delta_layers() > 0) {
     shape.state = {.layers = config.delta_layers(),

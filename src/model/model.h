@@ -27,6 +27,8 @@ class Model {
 
   const ModelConfig& config() const { return config_; }
   const PackedMatrix& head() const { return head_ ? *head_ : *embedding_; }  // [vocab, hidden]
+  // Bytes of an embedding table beside the head: no step reads it as a whole.
+  std::int64_t lookup_bytes() const { return head_ ? embedding_->bytes : 0; }
 
  protected:
   explicit Model(const ModelConfig& config) : config_(config) {}
@@ -54,6 +56,6 @@ std::unique_ptr<Model> load_qwen3_5(const ModelConfig& config, WeightOps& ops,
 std::unique_ptr<Model> load_model(const ModelConfig& config, WeightOps& ops, WeightSource& weights);
 
 // The shape of the cache for the model's sequences.
-CacheShape cache_shape(const ModelConfig& config);
+CacheShape cache_shape(const ModelConfig& config, CacheType type = CacheType::Plain);
 
 }  // namespace counterbeam

@@ -22,6 +22,7 @@ class RecordingOps : public PassOps {
 
   const BackendCosts& costs() const override { return inner_.costs(); }
   void begin(const Batch& batch) override { inner_.begin(batch); }
+  void abandon() noexcept override { inner_.abandon(); }
   Matrix matrix(int rows, int width) override { return inner_.matrix(rows, width); }
   void embed(Matrix out, const PackedMatrix& table, float scale) override {
     inner_.embed(out, table, scale);

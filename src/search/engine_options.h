@@ -6,7 +6,7 @@
 
 namespace counterbeam {
 
-// An Error for a dtype that is not known.
+// An Error for a dtype, of the weights or of the cache, or activations that are not known.
 LocalOptions engine_options(const LoadOptions& options);
 
 }  // namespace counterbeam

@@ -1,8 +1,10 @@
 // Products and embeddings of the CPU back end with quantised weights. The numbers of the codes,
 // decoded by StoredMatrix and packed as plain weights, must give the same bits; but AMX and AVX-512
-// BF16 do not round weights if their groups are large: their products are compared with float32.
+// BF16 do not round weights if their groups are large, and AVX-512 VNNI rounds rows to 16 bits by
+// chunks: their products are compared with float32.
 #include "backend/code_form.h"
 #include "backend/cpu/packing.h"
+#include "backend/int8_rows.h"
 #include "cpu_support.h"
 #include "quantised_example.h"
 
@@ -40,10 +42,29 @@ class CpuCodes : public CpuPaths {
     expect_same_embeddings(*ops, *w, *v, what);
   }
 
+  bool takes_integers(const PackedMatrix& w) const {
+    return static_cast<const CpuMatrix&>(w).takes_integers();
+  }
+  // What products multiply: rows rounded to 16 bits by chunks, if they are of integers.
+  std::vector<float> rounded(std::vector<float> x, const PackedMatrix& w) const {
+    if (!takes_integers(w)) return x;
+    const int chunk = static_cast<const CpuMatrix&>(w).codes.chunk;
+    std::vector<std::int16_t> q(static_cast<std::size_t>(chunk));
+    for (std::size_t row = 0; row < x.size(); row += std::size_t(w.in)) {
+      for (int i = 0; i < w.in; i += chunk) {
+        const auto count = std::size_t(std::min(chunk, w.in - i));
+        const auto part = std::span(x).subspan(row + std::size_t(i), count);
+        const float scale = quantise_chunk(part, std::span(q).first(count));
+        for (std::size_t j = 0; j < count; ++j) part[j] = scale * static_cast<float>(q[j]);
+      }
+    }
+    return x;
+  }
   // Whether scales are applied to sums, not to weights.
   bool is_late(const PackedMatrix& w) const {
     const auto& matrix = static_cast<const CpuMatrix&>(w);
-    return bf16() && GetParam().isa >= Isa::Avx512Bf16 && matrix.form && matrix.codes.late;
+    return takes_integers(w) ||
+           (bf16() && GetParam().isa >= Isa::Avx512Bf16 && matrix.form && matrix.codes.late);
   }
   void expect_near_reference(Ops& ops, const PackedMatrix& w, std::span<const StoredMatrix> dense,
                              const std::string& what) {
@@ -57,7 +78,8 @@ class CpuCodes : public CpuPaths {
       begin_rows(*reference, rows);
       const auto inputs = numbers.many(std::size_t(rows) * std::size_t(w.in));
       const auto before = numbers.many(std::size_t(rows) * std::size_t(w.out));
-      const Matrix x = put(ops, inputs, rows, w.in), y = put(*reference, inputs, rows, w.in);
+      const Matrix x = put(ops, inputs, rows, w.in),
+                   y = put(*reference, rounded(inputs, w), rows, w.in);
       const Matrix got = put(ops, before, rows, w.out),
                    expected = put(*reference, before, rows, w.out);
       ops.matmul_add(got, x, w, bias.get());
@@ -212,6 +234,19 @@ TEST(CodeForm, CountsItsBytes) {
   ASSERT_TRUE(form);
   EXPECT_EQ(form->groups, 2);
   EXPECT_EQ(form->bytes(8, 256), 8 * (128 + 2 * 4));
+}
+
+// Otherwise read_scales() would read beyond the scales of the part with fewer groups.
+TEST(CodeForm, TheSameOrderWithOtherGroupsIsNoCommonForm) {
+  QuantisedExample a({.out = 8, .in = 128, .group = 32, .ordered = true});
+  QuantisedExample b({.out = 8, .in = 128, .group = 64, .ordered = true});
+  for (QuantisedExample* example : {&a, &b})
+    for (std::size_t j = 0; j < 128; ++j) example->order[j] = static_cast<std::int32_t>(j % 2);
+  const StoredMatrix ab[] = {a.matrix(), b.matrix()}, ba[] = {b.matrix(), a.matrix()};
+  EXPECT_FALSE(common_form(ab));
+  EXPECT_FALSE(common_form(ba));
+  const StoredMatrix aa[] = {a.matrix(), a.matrix()};
+  EXPECT_TRUE(common_form(aa));
 }
 
 }  // namespace

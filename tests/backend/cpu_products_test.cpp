@@ -139,6 +139,65 @@ TEST_P(CpuProducts, ManyLongRowsGiveTheBitsOfEachRowAlone) {
   }
 }
 
+// Few rows of so many inputs that they do not fit in the cache: AMX takes the depth in parts.
+TEST_P(CpuProducts, FewVeryLongRowsGiveTheBitsOfEachRowAlone) {
+  Numbers numbers(9);
+  const int most = 48, in = 19000, out = 75;
+  const auto inputs = numbers.many(std::size_t(most) * in);
+  const auto before = numbers.many(std::size_t(most) * out);
+  const auto ops = fast(2), reference = make_reference_ops();
+  const auto weights = numbers.many(std::size_t(out) * in), biases = numbers.many(out);
+  const auto w = pack(*ops, weights, out, in), v = pack(*reference, weights, out, in);
+  const auto b = upload(*ops, biases), c = upload(*reference, biases);
+  const auto run = [&](Ops& o, const PackedMatrix& matrix, const Vector* bias, int first, int count,
+                       bool add) {
+    begin_rows(o, count);
+    const auto part = [&](const std::vector<float>& all, int width) {
+      return put(o, {all.begin() + first * width, all.begin() + (first + count) * width}, count,
+                 width);
+    };
+    const Matrix y = part(before, out), x = part(inputs, in);
+    add ? o.matmul_add(y, x, matrix, bias) : o.matmul(y, x, matrix, bias);
+    return get(y);
+  };
+  for (const bool add : {false, true}) {
+    for (const bool biased : {false, true}) {
+      const Vector* bias = biased ? b.get() : nullptr;
+      const auto expected = run(*reference, *v, bias ? c.get() : nullptr, 0, most, add);
+      for (const int rows : {48, 47, 33, 20}) {
+        const auto together = run(*ops, *w, bias, 0, rows, add);
+        expect_near(together, {expected.begin(), expected.begin() + rows * out}, 1e-3, "product");
+        for (const int row : {0, 15, 16, 19, 32, 46}) {
+          if (row >= rows) continue;
+          const auto alone = run(*ops, *w, bias, row, 1, add);
+          EXPECT_TRUE(
+              same_bits(alone, {together.begin() + row * out, together.begin() + (row + 1) * out}))
+              << "row " << row << " of " << rows << (add ? ", added" : "");
+        }
+      }
+    }
+  }
+}
+
+// Random weights are made in place, and are the numbers of the plain way.
+TEST_P(CpuProducts, RandomWeightsAreThoseOfEveryBackEnd) {
+  const auto ops = fast(3), reference = make_reference_ops();
+  const int out = 75, in = 1100;  // more numbers than the block that repeats
+  const auto w = ops->pack_random(out, in, 0.1f, 5), v = reference->pack_random(out, in, 0.1f, 5);
+  EXPECT_EQ(w->out, out);
+  EXPECT_EQ(w->in, in);
+  TestBatch batch;
+  batch.add(0, 4, {});
+  batch.ids = {0, 1, 60, 74};
+  const auto rows_of_table = [&](Ops& o, const PackedMatrix& table) {
+    o.begin(batch.batch());
+    const Matrix rows = o.matrix(4, in);
+    o.embed(rows, table, 1);
+    return get(rows);
+  };
+  EXPECT_TRUE(same_bits(rows_of_table(*ops, *w), rows_of_table(*reference, *v)));
+}
+
 TEST_P(CpuProducts, GatedProductsEqualTheirParts) {
   Numbers numbers(8);
   const auto ops = fast(3);

@@ -28,6 +28,7 @@ class Dice {
 
 struct Shape {
   int kv_heads, group, width, window;
+  CacheType type = CacheType::Plain;
   int heads() const { return kv_heads * group; }
   int kv_width() const { return kv_heads * width; }
 };
@@ -68,7 +69,7 @@ std::unique_ptr<KvStore> filled(Ops& ops, const Shape& shape, const std::vector<
       seen = std::max(seen, line.position + line.rows - int(i) * kPageTokens);
     }
   }
-  auto store = ops.make_kv_store({1, shape.kv_heads, shape.width}, pages);
+  auto store = ops.make_kv_store({1, shape.kv_heads, shape.width, shape.type}, pages);
   Numbers numbers(3);
   for (int page = 0; page < pages; ++page) {
     TestBatch batch;
@@ -115,9 +116,10 @@ std::vector<std::vector<float>> attend(Ops& ops, const Shape& shape, const KvSto
 
 TEST_P(CpuSharedPages, ARowDoesNotDependOnRowsThatShareItsPages) {
   Dice dice(21);
-  for (int round = 0; round < 40; ++round) {
+  for (int round = 0; round < 60; ++round) {
     const Shape shape{1 + dice.below(2), dice.one_of({1, 2, 3, 5, 7, 13, 16, 20}),
-                      dice.one_of({16, 48, 64, 80}), dice.one_of({0, 0, 0, 20, 70, 200})};
+                      dice.one_of({16, 48, 64, 80}), dice.one_of({0, 0, 0, 20, 70, 200}),
+                      kCacheTypes[round % 3]};
     int pages = 0;
     const std::vector<Line> lines = random_lines(dice, pages);
     const int threads = dice.one_of({1, 1, 3});
@@ -133,32 +135,35 @@ TEST_P(CpuSharedPages, ARowDoesNotDependOnRowsThatShareItsPages) {
       ASSERT_FALSE(std::isnan(alone[0][0])) << "round " << round;
       EXPECT_TRUE(same_bits(together[i], alone[0]))
           << "round " << round << ", group " << shape.group << ", width " << shape.width
-          << ", window " << shape.window << ", sequence " << all[i] << " of " << all.size();
+          << ", window " << shape.window << ", cache " << name_of(shape.type) << ", sequence "
+          << all[i] << " of " << all.size();
     }
   }
 }
 
 // Beams forked from one sequence, one of which has NaN in its own page.
 TEST_P(CpuSharedPages, NaNStaysWithItsSequence) {
-  const Shape shape{1, 7, 64, 0};
-  std::vector<Line> lines;
-  int pages = 3;
-  for (int i = 0; i < 4; ++i) {
-    lines.push_back({{PageId{0}, PageId{1}, PageId{2}, PageId{pages}}, 100 + i, 1});
-    ++pages;
+  for (const CacheType type : kCacheTypes) {
+    const Shape shape{1, 7, 64, 0, type};
+    std::vector<Line> lines;
+    int pages = 3;
+    for (int i = 0; i < 4; ++i) {
+      lines.push_back({{PageId{0}, PageId{1}, PageId{2}, PageId{pages}}, 100 + i, 1});
+      ++pages;
+    }
+    const auto ops = fast(1);
+    const auto store = filled(*ops, shape, lines, pages);
+    const std::vector<int> all = {0, 1, 2, 3};
+    const auto before = attend(*ops, shape, *store, lines, all);
+    TestBatch sick;
+    sick.add(96, 1, lines[1].pages);
+    ops->begin(sick.batch());
+    const Matrix nan = put(*ops, std::vector<float>(64, std::nanf("")), 1, 64);
+    ops->store_kv(*store, 0, nan, nan);
+    const auto after = attend(*ops, shape, *store, lines, all);
+    EXPECT_TRUE(std::isnan(after[1][0]));
+    for (const std::size_t i : {0, 2, 3}) EXPECT_TRUE(same_bits(after[i], before[i])) << i;
   }
-  const auto ops = fast(1);
-  const auto store = filled(*ops, shape, lines, pages);
-  const std::vector<int> all = {0, 1, 2, 3};
-  const auto before = attend(*ops, shape, *store, lines, all);
-  TestBatch sick;
-  sick.add(96, 1, lines[1].pages);
-  ops->begin(sick.batch());
-  const Matrix nan = put(*ops, std::vector<float>(64, std::nanf("")), 1, 64);
-  ops->store_kv(*store, 0, nan, nan);
-  const auto after = attend(*ops, shape, *store, lines, all);
-  EXPECT_TRUE(std::isnan(after[1][0]));
-  for (const std::size_t i : {0, 2, 3}) EXPECT_TRUE(same_bits(after[i], before[i])) << i;
 }
 
 class Plans : public ::testing::Test {

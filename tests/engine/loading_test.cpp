@@ -108,7 +108,7 @@ TEST_F(LoadingTest, AMisshapenTensorIsNamedWithBothShapes) {
   tensor("model.layers.0.self_attn.k_proj.weight") = Tensor(DType::F32, {16, 8});
   EXPECT_THAT(error_of_loading(),
               HasSubstr("model.layers.0.self_attn.k_proj.weight has shape [16, 8], but config.json "
-                        "asks for [8, 16]"));
+                        "asks for [8, 16]; download the checkpoint again"));
 }
 
 TEST_F(LoadingTest, ATensorOfIntegersIsRejected) {
@@ -125,6 +125,8 @@ TEST_F(LoadingTest, TensorsOfLayersThatConfigDoesNotHaveAreRefused) {
   tensors_.emplace_back("model.layers.2.mlp.up_proj.weight", Tensor(DType::F32, {24, 16}));
   EXPECT_THAT(error_of_loading(), HasSubstr("has tensor \"model.layers.2.mlp.up_proj.weight\" of "
                                             "layer 2, but config.json has 2 layers"));
+  tensors_.back().first = "model.layers.99999999999.x";  // more than an int
+  EXPECT_THAT(error_of_loading(), HasSubstr("of layer 99999999999, but config.json has 2 layers"));
 }
 
 TEST_F(LoadingTest, TheFirstWeightThatIsNotFiniteIsNamed) {
@@ -165,10 +167,48 @@ TEST_F(LoadingTest, AnAnswerThatTheCacheCutsOffIsAFault) {
   EXPECT_EQ(extend_one(*engine, {.sequence = &shorter, .max_tokens = 4}).tokens.size(), 4u);
 }
 
+TEST_F(LoadingTest, WhateverTheCacheIsTooSmallForNamesTheCache) {
+  auto engine = load({.cache_size = {4, 0}});
+  const int most = static_cast<int>(engine->info().max_length);
+  const auto expect_fault = [](const auto& action) {
+    try {
+      action();
+      ADD_FAILURE() << "no error";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::Failed) << error.what();
+      EXPECT_THAT(error.what(), HasSubstr("--cache-memory"));
+    }
+  };
+  const std::vector<TokenId> longer = some_tokens(most + 1, 1);
+  expect_fault([&] { open_one(*engine, longer); });
+  expect_fault([&] { engine->logits(longer, [](int, std::span<const float>) {}); });
+  expect_fault([&] {
+    Sequence sequence = open_one(*engine, some_tokens(5, 1));
+    const ScoreRequest reading{.sequence = &sequence, .tokens = std::span(longer).first(most - 4)};
+    engine->score({&reading, 1});
+  });
+  expect_fault([&] {  // full at the end of one extension, and asked for another
+    Sequence sequence = open_one(*engine, some_tokens(most - 5, 1));
+    extend_one(*engine, {.sequence = &sequence, .max_tokens = 5});
+    extend_one(*engine, {.sequence = &sequence, .max_tokens = 5});
+  });
+}
+
+// The CPU back ends, and the GPU's where there is a device; with caches of 8 bits too.
+std::vector<LocalOptions> back_ends() {
+  std::vector<LocalOptions> all{{.isa = "reference"}};
+  for (const CacheType type : {CacheType::Plain, CacheType::Fp8, CacheType::Int8}) {
+    all.push_back({.isa = "", .cache_type = type});
+    if (why_no_cuda().empty())
+      all.push_back({.device = "cuda", .cache_size = {400, 60}, .cache_type = type});
+  }
+  return all;
+}
+
 TEST_F(LoadingTest, NaNInTheWeightsFailsTheRequestAndNotTheEngine) {
   tensor("model.embed_tokens.weight").values<float>()[7 * 16 + 3] = NAN;
-  for (const char* isa : {"reference", ""}) {
-    auto engine = load({.isa = isa});
+  for (const LocalOptions& options : back_ends()) {
+    auto engine = load(options);
     Sequence sequence = open_one(*engine, {1, 2, 3});
     try {
       score_one(*engine, sequence, {4, 5});
@@ -192,8 +232,8 @@ TEST_F(LoadingTest, ANonFiniteValueInAnyWeightIsAnErrorOrHasNoEffect) {
     const float before = first;
     for (const float value : {NAN, INFINITY, -INFINITY}) {
       first = value;
-      for (const char* isa : {"reference", ""}) {
-        auto engine = load({.isa = isa});
+      for (const LocalOptions& options : back_ends()) {
+        auto engine = load(options);
         EXPECT_THAT(engine->non_finite_weight(), HasSubstr(name));
         Sequence sequence = open_one(*engine, {0, 1, 2});
         ++points;
@@ -201,7 +241,8 @@ TEST_F(LoadingTest, ANonFiniteValueInAnyWeightIsAnErrorOrHasNoEffect) {
           const Extension extension = extend_one(
               *engine, {.sequence = &sequence, .max_tokens = 4, .key = {.seed = 1}, .stop = {}});
           for (const float logprob : extension.logprobs)
-            EXPECT_TRUE(std::isfinite(logprob)) << name << " " << value << " " << isa;
+            EXPECT_TRUE(std::isfinite(logprob))
+                << name << " " << value << " on " << engine->info().description;
         } catch (const Error& error) {
           ++errors;
           EXPECT_EQ(error.kind(), ErrorKind::Failed);
@@ -221,8 +262,10 @@ TEST_F(LoadingTest, ANaNFailsOnlyItsOwnCall) {
   untie();
   tensor("model.embed_tokens.weight").values<float>()[7 * 16] = NAN;
   const auto clean = some_tokens(70, 3, 7), tokens = some_tokens(40, 4, 7);
-  for (const char* isa : {"reference", ""}) {
-    auto engine = load({.isa = isa, .step_rows = 8});
+  for (LocalOptions options : back_ends()) {
+    options.step_rows = 8;
+    auto engine = load(options);
+    const std::string& where = engine->info().description;
     const Sequence parent = open_one(*engine, clean);
     Sequence alone = parent.fork();
     const auto scores = score_one(*engine, alone, tokens);
@@ -230,12 +273,12 @@ TEST_F(LoadingTest, ANaNFailsOnlyItsOwnCall) {
     std::thread healthy([&] {
       while (!done) {
         Sequence sequence = parent.fork();
-        EXPECT_EQ(score_one(*engine, sequence, tokens), scores) << isa;
+        EXPECT_EQ(score_one(*engine, sequence, tokens), scores) << where;
       }
     });
     for (int i = 0; i < 20; ++i) {
       Sequence sick = open_one(*engine, {1, 2, 3});
-      EXPECT_THROW(score_one(*engine, sick, {7, 7, 7}), Error) << isa;
+      EXPECT_THROW(score_one(*engine, sick, {7, 7, 7}), Error) << where;
     }
     done = true;
     healthy.join();
@@ -245,14 +288,19 @@ TEST_F(LoadingTest, ANaNFailsOnlyItsOwnCall) {
 TEST_F(LoadingTest, ANaNInFreedPagesDoesNotAffectOthers) {
   untie();
   const auto clean = some_tokens(70, 3, 7), tokens = some_tokens(40, 4, 7);
-  for (const char* isa : {"reference", ""}) {
+  for (const auto& [isa, cache] : {std::pair{"reference", CacheType::Plain},
+                                   {"", CacheType::Plain},
+                                   {"reference", CacheType::Int8},
+                                   {"", CacheType::Fp8},
+                                   {"", CacheType::Int8}}) {
     tensor("model.embed_tokens.weight").values<float>()[7 * 16] = 0;
-    auto healthy = load({.isa = isa});
+    auto healthy = load({.isa = isa, .cache_type = cache});
     Sequence expected = open_one(*healthy, clean);
     const auto scores = score_one(*healthy, expected, tokens);
     for (const float poison : {NAN, std::numeric_limits<float>::infinity()}) {
       tensor("model.embed_tokens.weight").values<float>()[7 * 16] = poison;
-      auto engine = load({.isa = isa, .cache_size = {6, 0}, .kept_prefixes = 0});
+      auto engine =
+          load({.isa = isa, .cache_size = {6, 0}, .cache_type = cache, .kept_prefixes = 0});
       {
         Sequence sick = open_one(*engine, std::vector<TokenId>(150, 7));
         EXPECT_THROW(extend_one(*engine, {.sequence = &sick, .max_tokens = 3}), Error);

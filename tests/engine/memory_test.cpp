@@ -9,6 +9,7 @@
 #include <chrono>
 #include <thread>
 
+#include "backend/cache_codes.h"
 #include "base/error.h"
 #include "engine/tiny.h"
 
@@ -194,20 +195,62 @@ TEST_P(MemoryTest, AForkTakesMicroseconds) {
 // A search by cbs uses 16 beams under three prompts; the default has room for several.
 TEST(CacheSize, HasStatesForSeveralSearches) {
   const auto ops = make_reference_ops();
-  const CacheNeed size = cache_size_within(0, *ops, tiny_recurrent());
+  const ModelConfig config = tiny_recurrent();
+  const CacheNeed size = cache_size_within(0, *ops, cache_shape(config), config.max_positions);
   EXPECT_GE(size.states, 16 * 48);
 }
 
 TEST(CacheSize, FollowsTheBudget) {
   const auto ops = make_reference_ops();
   const ModelConfig config = tiny_recurrent();
-  const CacheNeed small = cache_size_within(1 << 20, *ops, config);
-  const CacheNeed large = cache_size_within(4 << 20, *ops, config);
   const CacheShape shape = cache_shape(config);
+  const CacheNeed small = cache_size_within(1 << 20, *ops, shape, config.max_positions);
+  const CacheNeed large = cache_size_within(4 << 20, *ops, shape, config.max_positions);
   EXPECT_LE(small.pages * ops->page_bytes(shape.kv) + small.states * ops->state_bytes(shape.state),
             1 << 20);
   EXPECT_NEAR(large.pages, 4 * small.pages, 10);
-  EXPECT_THROW(cache_size_within(100, *ops, config), Error);
+  EXPECT_THROW(cache_size_within(100, *ops, shape, config.max_positions), Error);
+}
+
+// Heads of 128: a page of bf16 has 16,384 bytes, a page of codes 8,448.
+TEST(CacheSize, EightBitsHoldNearlyTwiceTheTokens) {
+  ModelConfig config = tiny_attention();
+  config.head_dim = config.rope.width = 128;
+  const auto memory = [&](CacheType type) {
+    return LocalEngine::random(
+               config, {.precision = Precision::Bf16, .cache_bytes = 1 << 20, .cache_type = type})
+        ->memory();
+  };
+  const LocalEngine::Memory bf16 = memory(CacheType::Plain);
+  for (const CacheType type : {CacheType::Fp8, CacheType::Int8}) {
+    const LocalEngine::Memory codes = memory(type);
+    EXPECT_NEAR(double(codes.page_bytes) / double(bf16.page_bytes), 0.516, 0.001);
+    EXPECT_GE(codes.size.pages, bf16.size.pages * 19 / 10);
+    EXPECT_LE(codes.size.pages * codes.page_bytes, 1 << 20);
+  }
+}
+
+// The numbers are near those of a plain cache, and not the same.
+TEST(CacheSize, EightBitsChangeLogProbabilitiesALittle) {
+  const auto tokens = some_tokens(120, 5), given = some_tokens(40, 6);
+  const auto scores = [&](CacheType type) {
+    auto engine =
+        LocalEngine::random(tiny_attention(), {.precision = Precision::F32, .cache_type = type});
+    EXPECT_EQ(engine->info().cache_dtype, name_of(type));
+    Sequence sequence = open_one(*engine, tokens);
+    return score_one(*engine, sequence, given);
+  };
+  const std::vector<float> plain = scores(CacheType::Plain);
+  double before = 0;
+  for (const CacheType type : {CacheType::Int8, CacheType::Fp8}) {
+    const std::vector<float> codes = scores(type);
+    double difference = 0;
+    for (std::size_t i = 0; i < plain.size(); ++i)
+      difference += std::abs(double(codes[i]) - double(plain[i])) / double(plain.size());
+    EXPECT_GT(difference, before) << name_of(type);  // fp8 is coarser
+    EXPECT_LT(difference, 0.02) << name_of(type);
+    before = difference;
+  }
 }
 
 }  // namespace

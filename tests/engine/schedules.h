@@ -175,6 +175,7 @@ inline Tally compare_schedules(const ModelConfig& config, int engines, int round
     options.isa = on.isa;
     options.threads = on.threads;
     options.device = on.device;
+    options.cache_type = on.cache_type;
     return options;
   };
   std::vector<Trace> alone;

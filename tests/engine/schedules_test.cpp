@@ -27,11 +27,23 @@ TEST(Schedules, AThousandOnTheDefaultBackEnd) {
   run_a_thousand({.precision = Precision::Bf16, .threads = 2, .isa = isa});
 }
 
-TEST(Schedules, TheGpuToo) {
+TEST(Schedules, AThousandOnTheGpu) {
   if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
-  run_schedules(tiny_attention(), 6, 10, {.device = "cuda"});
-  run_schedules(tiny_recurrent(), 6, 10, {.device = "cuda"});
-  run_schedules(tiny_windows(), 6, 10, {.device = "cuda"});
+  int schedules = 0;
+  for (const ModelConfig& config : {tiny_attention(), tiny_recurrent(), tiny_windows()})
+    schedules += run_schedules(config, 16, 21, {.device = "cuda"}).schedules;
+  EXPECT_GE(schedules, 1000);
+  for (const CacheType type : {CacheType::Fp8, CacheType::Int8}) {
+    run_schedules(tiny_attention(), 4, 10, {.device = "cuda", .cache_type = type});
+    run_schedules(tiny_windows(), 4, 10, {.device = "cuda", .cache_type = type});
+  }
+}
+
+TEST(Schedules, CachesOfEightBitsOnTheReference) {
+  for (const CacheType type : {CacheType::Fp8, CacheType::Int8}) {
+    run_schedules(tiny_attention(), 6, 10, {.threads = 1, .isa = "reference", .cache_type = type});
+    run_schedules(tiny_recurrent(), 6, 10, {.threads = 1, .isa = "reference", .cache_type = type});
+  }
 }
 
 class CpuSchedules : public CpuPaths {};
@@ -43,6 +55,16 @@ TEST_P(CpuSchedules, GiveTheSameBits) {
   run_schedules(tiny_attention(), 6, 10, on);
   run_schedules(tiny_recurrent(), 6, 10, on);
   run_schedules(tiny_windows(), 4, 10, on);
+}
+
+TEST_P(CpuSchedules, GiveTheSameBitsWithACacheOfEightBits) {
+  LocalOptions on{
+      .precision = GetParam().precision, .threads = 2, .isa = std::string(name_of(GetParam().isa))};
+  for (const CacheType type : {CacheType::Fp8, CacheType::Int8}) {
+    on.cache_type = type;
+    run_schedules(tiny_attention(), 4, 10, on);
+    run_schedules(tiny_windows(), 4, 10, on);
+  }
 }
 
 }  // namespace

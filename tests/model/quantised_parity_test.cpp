@@ -1,5 +1,5 @@
 // Compares the logits of quantised checkpoints of the shared folder with references that were
-// computed in float32 on the decoded weights, on every path of the CPU back end.
+// computed in float32 on the decoded weights, on every path of the CPU back end and on the GPU.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -88,6 +88,16 @@ TEST_P(QuantisedPaths, MatchTheReference) {
       EXPECT_LE(distance.largest, 3 * fixture.gap);
     else
       EXPECT_LE(distance.error / distance.power, 1e-9);
+  }
+}
+
+TEST(QuantisedParity, TheGpuMatchesTheReference) {
+  CB_NEEDS_SHARED(testing::shared_folder() / "fixtures/quantised");
+  if (const std::string why = why_no_cuda(); !why.empty()) GTEST_SKIP() << why;
+  for (const QuantisedFixture& fixture : kFixtures) {
+    SCOPED_TRACE(fixture.name);
+    const fs::path folder = testing::shared_folder() / "fixtures/quantised" / fixture.name;
+    EXPECT_LE(distance_of(folder, make_cuda_ops()).largest, 3 * fixture.gap);
   }
 }
 

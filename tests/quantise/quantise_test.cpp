@@ -254,6 +254,15 @@ TEST_F(Quantise, AFinishedFolderStaysAsItIs) {
   EXPECT_EQ(content_of(folder_.path() / "out"), before);
 }
 
+TEST_F(Quantise, AFolderWhoseNameIsNotUtf8IsASource) {
+  QuantiseOptions odd = options(CodeFormat::Int8);
+  odd.source = folder_.path() / "model\xff";
+  SmallModel{}.write(odd.source);
+  run_until(odd, 3);
+  EXPECT_EQ(quantise(odd).tensors_before, 4) << "continued";
+  EXPECT_TRUE(quantise(odd).complete_before);
+}
+
 TEST_F(Quantise, RefusesAFolderOfOthers) {
   SmallModel{}.write(model());
   folder_.write("out/notes.txt", "mine");
@@ -314,6 +323,33 @@ TEST_F(Quantise, CalibrationIsReproducibleAndCounts) {
   EXPECT_THAT(error_of(with), HasSubstr("empty: has no text to calibrate on"));
   with.calibrate = folder_.path() / "absent";
   EXPECT_THAT(error_of(with), HasSubstr("absent"));
+}
+
+// The message names the source, whether its tensors are searched or copied, and nothing of what is
+// missing is entered.
+TEST_F(Quantise, ASourceThatIsCutMeanwhileIsNamed) {
+  SmallModel{}.write(model());
+  quantise(options(CodeFormat::Int4, "whole"));
+  const auto whole = content_of(folder_.path() / "whole");
+  const fs::path source = model() / "model.safetensors";
+  const std::string bytes = read_file(source);
+  for (const std::size_t left : {bytes.size() - 3, bytes.size() - 5000, std::size_t{4096}})
+    for (const int tensors : {1, 7, 19}) {
+      QuantiseOptions cut = options(CodeFormat::Int4);
+      cut.flush_bytes = 1;
+      int seen = 0;
+      cut.progress = [&](QuantiseOptions::Stage, std::int64_t, std::int64_t) {
+        if (++seen == tensors) fs::resize_file(source, left);
+      };
+      EXPECT_THAT(error_of(cut),
+                  HasSubstr(source.string() + ": a part of the file disappeared while it was read"))
+          << left << " bytes left after " << tensors;
+      EXPECT_EQ(seen, tensors);
+      write_file(source, bytes);
+      EXPECT_EQ(quantise(options(CodeFormat::Int4)).tensors_before, tensors);
+      EXPECT_EQ(content_of(folder_.path() / "out"), whole);
+      fs::remove_all(folder_.path() / "out");
+    }
 }
 
 TEST_F(Quantise, StopsWhenAsked) {

@@ -12,6 +12,7 @@
 #include "search/method_strings.h"
 #include "search/score_answer.h"
 #include "support/replay.h"
+#include "support/test_size.h"
 
 namespace counterbeam {
 namespace {
@@ -26,7 +27,8 @@ std::string model_folder(const std::string& name) {
 
 LoadedModel load(const std::string& name, const std::string& device, const std::string& dtype,
                  int threads) {
-  return LoadedModel::load(model_folder(name), {device, dtype, threads, false});
+  return LoadedModel::load(model_folder(name),
+                           {.device = device, .dtype = dtype, .threads = threads});
 }
 
 Question question(int number) {
@@ -82,7 +84,9 @@ TEST_P(ShippedModel, TraceAgreesWithLogits) {
       load(GetParam().model, GetParam().device, GetParam().gpu() ? "auto" : "f32", 2);
   auto& engine = dynamic_cast<LocalEngine&>(model.engine());
   const SearchResult result =
-      search(model, 4, "cbs:beams=8:prune=4:block=16:max-tokens=96:steer=0.7");
+      search(model, 4,
+             testing::sized("cbs:beams=8:prune=4:block=16:max-tokens=96:steer=0.7",
+                            "cbs:beams=4:prune=2:block=8:max-tokens=24:steer=0.7"));
   testing::replay(result.trace, engine.info().eos);
   ASSERT_FALSE(result.pool.empty());
   for (const Candidate& answer : result.pool) {
@@ -97,10 +101,10 @@ TEST_P(ShippedModel, TraceAgreesWithLogits) {
 
 TEST_P(ShippedModel, TheAnswerDependsOnlyOnTheSeed) {
   const std::string method = "cbs:beams=4:prune=2:block=12:max-tokens=36:steer=0.7";
-  constexpr int kQuestions = 32;
+  constexpr int kQuestions = testing::sized(32, 6), kStep = testing::sized(8, 5);
   const LoadedModel alone = load_it(1);
   std::vector<SearchResult> expected;
-  for (int i = 0; i < 4; ++i) expected.push_back(search(alone, 8 * i, method));
+  for (int i = 0; i < kQuestions; i += kStep) expected.push_back(search(alone, i, method));
 
   const LoadedModel crowded = load_it(2);
   std::vector<SearchResult> seen(kQuestions);
@@ -110,8 +114,9 @@ TEST_P(ShippedModel, TheAnswerDependsOnlyOnTheSeed) {
         [&, i] { seen[static_cast<std::size_t>(i)] = search(crowded, i, method); });
   for (std::thread& thread : threads) thread.join();
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    EXPECT_EQ(seen[8 * i].answer().tokens, expected[i].answer().tokens);
-    EXPECT_EQ(seen[8 * i].answer().score, expected[i].answer().score);  // to the last bit
+    const Candidate& answer = seen[i * std::size_t{kStep}].answer();
+    EXPECT_EQ(answer.tokens, expected[i].answer().tokens);
+    EXPECT_EQ(answer.score, expected[i].answer().score);  // to the last bit
   }
 }
 

@@ -7,6 +7,7 @@
 // its softmax at the same pages whichever rows it is batched with.
 #pragma once
 
+#include "backend/cpu/amx_cache.h"
 #include "backend/cpu/amx_fetch.h"
 #include "backend/cpu/amx_softmax.h"
 
@@ -37,7 +38,7 @@ class AmxAttention {
   // The tile of the last sequence is padded to 16 rows from wherever it begins.
   static constexpr int kMostLines = kRows + kTileRows;
   static_assert(attention_scratch(1, 32) >=
-                AmxSoftmax::floats(kMostLines, 2) + kMostLines * 16 + kPanel * 16);
+                AmxSoftmax::floats(kMostLines, 2) + kMostLines * 16 + (1 + kPages) * kPanel * 16);
 
   static int lines(const AttentionJob& job, int count) {
     return round_up(count, kTileRows) + (job.count > 1 ? kTileRows : 0);
@@ -52,7 +53,8 @@ class AmxAttention {
         fetch_(job, count) {
     queries_ = reinterpret_cast<std::uint16_t*>(  // [step][line][kTileDepth]
         scratch + AmxSoftmax::floats(lines_, 2 * steps_));
-    values_ = reinterpret_cast<std::byte*>(queries_ + steps_ * lines_ * kTileDepth);
+    keys_ = reinterpret_cast<std::byte*>(queries_ + steps_ * lines_ * kTileDepth);
+    values_ = keys_ + steps_ * kPanelStepBytes;
     const AttentionHead* head = job.heads;
     int token = first / head->group, member = first % head->group;
     for (int r = 0; r < count; ++r) {
@@ -138,7 +140,7 @@ class AmxAttention {
       zero_tile<2>();
       zero_tile<3>();
     }
-    const std::byte* w = head.page(page);
+    const std::byte* w = keys_of(head, page);
     const auto* a = reinterpret_cast<const char*>(queries_ + row * kTileDepth);
     for (int i = 0; i < steps_; ++i) {
       load_tile<6>(w, kPanelStride);
@@ -167,7 +169,8 @@ class AmxAttention {
   template <int Q>
   void mix(const AttentionHead& head, int from, int until, int step, int row, bool in_place) {
     const std::byte* values[kPages];
-    for (int page = from; page < until; ++page) values[page - step] = values_of(head, page);
+    for (int page = from; page < until; ++page)
+      values[page - step] = values_of(head, page, page - step);
     settled();
     for (int column = 0; column < 2 * steps_; column += 2) {
       const float* at = softmax_.sums(row, column);
@@ -204,11 +207,24 @@ class AmxAttention {
     settled();
   }
 
-  // The values of a page, with zeros for tokens that are not stored yet: their memory may hold
-  // anything, NaN included.
-  const std::byte* values_of(const AttentionHead& head, int page) {
-    const std::byte* values = head.page(page) + steps_ * kPanelStepBytes;
+  const std::byte* keys_of(const AttentionHead& head, int page) {
+    if (head.type == CacheType::Plain) return head.page(page);
+    settled();
+    AmxCache::keys(head.type, head.page(page), steps_ * kPanel, keys_);
+    settled();
+    return keys_;
+  }
+
+  // The values of a page, which is number `place` of its step, with zeros for tokens that are not
+  // stored yet: their memory may hold anything, NaN included.
+  const std::byte* values_of(const AttentionHead& head, int page, int place) {
+    const std::byte* values = head.page(page) + head.half_bytes;
     const int tokens = head.last_seen(head.tokens - 1) - page * kPanel;
+    if (head.type != CacheType::Plain) {
+      std::byte* to = values_ + place * steps_ * kPanelStepBytes;
+      AmxCache::values(head.type, values, steps_ * kPanel, tokens, to);
+      return to;
+    }
     if (tokens >= kPanel) return values;
     const auto* from = reinterpret_cast<const std::uint32_t*>(values);
     auto* to = reinterpret_cast<std::uint32_t*>(values_);
@@ -231,7 +247,8 @@ class AmxAttention {
   AmxSoftmax softmax_;
   AmxFetch fetch_;
   std::uint16_t* queries_;
-  std::byte* values_;
+  std::byte* keys_;    // of a page of codes
+  std::byte* values_;  // of the pages of a step, or of the last one
 };
 
 }  // namespace counterbeam

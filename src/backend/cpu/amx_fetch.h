@@ -18,7 +18,7 @@ class AmxFetch {
     // Only decoding reads its pages from memory; the rows of a prefill find them in the cache.
     if (job.heads[0].tokens > 1) return;
     const int tiles = round_up(job.heads[0].width, kPanel) / kPanel;
-    page_bytes_ = tiles * 2 * kPanel * kPanel * 2;
+    page_bytes_ = static_cast<int>(2 * job.heads[0].half_bytes);
     restart();
     const int pages = pages_of(job), ahead = kAhead / page_bytes_;
     skip_ = ahead < pages ? ahead : pages;

@@ -42,6 +42,14 @@ void multiply_tiles() {
                    : "i"(kSums), "i"(kInputs), "i"(kWeights));
 }
 
+// The same with signed bytes of inputs and unsigned bytes of weights, in int32.
+template <int kSums, int kInputs, int kWeights>
+void multiply_bytes() {
+  __asm__ volatile(COUNTERBEAM_SPACED("tdpbsud %%tmm%c2, %%tmm%c1, %%tmm%c0")
+                   :
+                   : "i"(kSums), "i"(kInputs), "i"(kWeights));
+}
+
 }  // namespace counterbeam::hardware_tiles
 
 #undef COUNTERBEAM_SPACED

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "backend/int8_rows.h"
 #include "tensor/float8.h"
 
 namespace counterbeam {
@@ -16,7 +17,11 @@ constexpr float kFp8Scale = 256;  // decoding gives FP8 numbers times 2^-8
 class PanelPlaces {
  public:
   PanelPlaces(const CodePanels& codes, Precision precision, std::byte* panel)
-      : codes_(codes), inputs_(precision == Precision::Bf16 ? 2 : 1), panel_(panel) {}
+      : codes_(codes),
+        inputs_(codes.chunk > 0                ? 4
+                : precision == Precision::Bf16 ? 2
+                                               : 1),
+        panel_(panel) {}
 
   float* scales(int group) const {
     return reinterpret_cast<float*>(panel_ +
@@ -88,7 +93,10 @@ bool suits_late_scales(const CodeForm& form, int depth) {
 class PanelPacker {
  public:
   PanelPacker(const CpuMatrix& matrix, std::byte* panel)
-      : matrix_(matrix), form_(*matrix.form), places_(matrix.codes, matrix.precision, panel) {}
+      : matrix_(matrix),
+        form_(*matrix.form),
+        places_(matrix.codes, matrix.precision, panel),
+        flipped_{static_cast<unsigned char>(matrix.codes.chunk > 0 ? 128 : 0)} {}
 
   bool has_whole_zeros() const { return whole_zeros_; }
   // False if a code is NaN.
@@ -128,7 +136,7 @@ class PanelPacker {
       bool upper;
       std::byte* to = places_.code(first + i, column, upper);
       if (form_.kind != CodeKind::Int4)
-        *to = std::byte{codes[i]};
+        *to = std::byte{codes[i]} ^ flipped_;
       else
         *to |= upper ? std::byte{codes[i]} << 4 : std::byte{codes[i]} & std::byte{15};
       finite = finite && !(form_.kind == CodeKind::E4M3 && is_nan_e4m3(codes[i]));
@@ -139,12 +147,28 @@ class PanelPacker {
   const CpuMatrix& matrix_;
   const CodeForm& form_;
   PanelPlaces places_;
+  const std::byte flipped_;  // bits of Int8
   bool whole_zeros_ = true;
 };
 
+// Tiles read up to a tile beyond the last panel.
+constexpr std::size_t kBeyond = 2048;
+
+// The layout for IntegerKernels, if the codes are whole numbers.
+void pack_for_integers(CodePanels& codes, const CodeForm& form, int in) {
+  const std::optional<WholeCodes> whole = whole_codes(form);
+  if (!whole) return;
+  codes.chunk = whole->chunk;
+  codes.chunks = (in + whole->chunk - 1) / whole->chunk;
+  codes.zero = whole->zero;
+  codes.lookup = whole->lookup;
+  codes.bytes = whole->table;
+}
+
 }  // namespace
 
-bool pack_codes(CpuMatrix& matrix, std::span<const StoredMatrix> parts, ThreadPool& pool) {
+bool pack_codes(CpuMatrix& matrix, std::span<const StoredMatrix> parts, ThreadPool& pool,
+                bool integers) {
   CodeForm& form = *matrix.form;
   CodePanels& codes = matrix.codes;
   codes.kind = form.kind;
@@ -157,9 +181,11 @@ bool pack_codes(CpuMatrix& matrix, std::span<const StoredMatrix> parts, ThreadPo
     form.order.resize(static_cast<std::size_t>(matrix.depth));  // padded inputs are zero
     codes.order = form.order.data();
   }
+  if (integers) pack_for_integers(codes, form, matrix.in);
   const std::vector<PartRow> rows = part_rows(parts);
   const auto panel_bytes = static_cast<std::size_t>(codes.panel_bytes());
-  matrix.panels = Memory(panel_bytes * static_cast<std::size_t>(matrix.panel_count()));
+  matrix.panels = Memory(panel_bytes * static_cast<std::size_t>(matrix.panel_count()) +
+                         (codes.chunk > 0 ? kBeyond : 0));
   std::atomic<bool> finite{true}, late{suits_late_scales(form, matrix.depth)};
   pool.split(matrix.panel_count(), 1, [&](int begin, int end) {
     for (int panel = begin; panel < end; ++panel) {
@@ -171,7 +197,7 @@ bool pack_codes(CpuMatrix& matrix, std::span<const StoredMatrix> parts, ThreadPo
       if (!packer.has_whole_zeros()) late = false;
     }
   });
-  codes.late = late;
+  codes.late = late && codes.chunk == 0;
   return finite;
 }
 
@@ -190,7 +216,7 @@ void unpack_codes(float* out, const CpuMatrix& matrix, int row) {
     else if (codes.kind == CodeKind::E4M3)
       value = from_e4m3(byte) / kFp8Scale;
     else
-      value = static_cast<float>(static_cast<std::int8_t>(byte));
+      value = static_cast<float>(codes.chunk > 0 ? byte - 128 : static_cast<std::int8_t>(byte));
     double exact = double(value) * double(places.scales(group)[column]);
     if (codes.offsets) exact += double(places.offsets(group)[column]);
     const auto number = static_cast<float>(exact);

@@ -59,7 +59,6 @@ std::vector<HeadResult> CpuOps::head(Matrix x, const PackedMatrix& weight,
 void CpuOps::score_given(std::span<HeadResult> results, Matrix x, const PackedMatrix& weight,
                          std::span<const HeadJob> jobs, std::span<const int> which) {
   if (which.empty()) return;
-  const ProductKernels& kernels = product_kernels();
   const int count = static_cast<int>(which.size()), vocab = weight.out;
   const int chunks = (count + kScoredRows - 1) / kScoredRows, blocks = score_blocks(vocab);
   std::vector<int> rows;
@@ -67,15 +66,15 @@ void CpuOps::score_given(std::span<HeadResult> results, Matrix x, const PackedMa
   const Matrix picked = matrix(count, x.width);
   gather(picked, x, rows);
   Product product = product_of(weight);
-  const std::size_t chunk_bytes = kernels.packed_bytes(kScoredRows, product.depth);
+  const std::size_t chunk_bytes = packed_bytes(product, kScoredRows);
   inputs_.want(chunk_bytes * std::size_t(chunks));
   const auto rows_in = [&](int chunk) {
     return std::min(kScoredRows, count - chunk * kScoredRows);
   };
   pool_.each(chunks, [&](int chunk, int) {
     const Rows from{rows_of(picked).row(chunk * kScoredRows), picked.stride};
-    kernels.pack(inputs_.data() + std::size_t(chunk) * chunk_bytes, from, rows_in(chunk), weight.in,
-                 product.depth, 0, product.depth);
+    pack_inputs(inputs_.data() + std::size_t(chunk) * chunk_bytes, from, rows_in(chunk), weight.in,
+                product, 0, product.depth);
   });
 
   std::vector<LogitBlock> summaries(std::size_t(count) * std::size_t(blocks));
@@ -92,7 +91,7 @@ void CpuOps::score_given(std::span<HeadResult> results, Matrix x, const PackedMa
     for (int chunk = 0; chunk < chunks; ++chunk) {
       part.inputs = inputs_.data() + std::size_t(chunk) * chunk_bytes;
       part.rows = rows_in(chunk);
-      kernels.multiply(part, block * kPanels, (column + width + kPanel - 1) / kPanel);
+      part.multiply(part, block * kPanels, (column + width + kPanel - 1) / kPanel);
       for (int r = 0; r < part.rows; ++r) {
         const int i = chunk * kScoredRows + r;
         const TokenId given = jobs[which[i]].given;
@@ -124,7 +123,7 @@ void CpuOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatri
   const Matrix picked = matrix(static_cast<int>(rows.size()), x.width);
   gather(picked, x, rows);
   const Product product = prepare(rows_of(picked), picked.rows, weight);
-  HeadChunk chunk(kernels_, product_kernels(), product, rows, jobs, which);
+  HeadChunk chunk(kernels_, product, rows, jobs, which);
   logits_.want(chunk.kept_floats() * sizeof(float));
   chunk.keep_in(logits_.floats());
   const std::size_t decoding = decode_floats(product, picked.rows);

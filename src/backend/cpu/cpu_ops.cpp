@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 
 #include "base/error.h"
 
@@ -24,12 +25,19 @@ int cheap_rows(Precision precision, Isa isa) {
   return isa == Isa::Amx ? 48 : isa == Isa::Avx512Bf16 ? 12 : 4;
 }
 
+const IntegerKernels* integer_kernels(Precision precision, Isa isa, Activations activations) {
+  if (activations == Activations::Int8) return &int8_kernels_for(isa);
+  return precision == Precision::Bf16 ? int16_kernels_for(isa) : nullptr;
+}
+
 }  // namespace
 
-CpuOps::CpuOps(Precision precision, int threads, Isa isa)
+CpuOps::CpuOps(Precision precision, int threads, Isa isa, Activations activations)
     : precision_(precision),
       isa_(isa),
+      activations_(activations),
       kernels_(kernels_for(isa)),
+      integers_(integer_kernels(precision, isa, activations)),
       pool_(threads),
       costs_{.activation_bytes = sizeof(float),
              .threads = threads,
@@ -38,8 +46,9 @@ CpuOps::CpuOps(Precision precision, int threads, Isa isa)
       scratch_(static_cast<std::size_t>(threads)) {}
 
 std::string CpuOps::name() const {
-  return fmt::format("cpu {} {}, {} thread{}", name_of(isa_),
-                     precision_ == Precision::F32 ? "f32" : "bf16", pool_.threads(),
+  return fmt::format("cpu {} {}{}, {} thread{}", name_of(isa_),
+                     precision_ == Precision::F32 ? "f32" : "bf16",
+                     activations_ == Activations::Int8 ? ", int8 activations" : "", pool_.threads(),
                      pool_.threads() == 1 ? "" : "s");
 }
 
@@ -52,7 +61,16 @@ std::int64_t CpuOps::state_bytes(const StateShape& shape) const {
 }
 
 std::unique_ptr<PackedMatrix> CpuOps::pack(std::span<const StoredMatrix> parts) {
-  auto matrix = pack_matrix(parts, precision_, pool_);
+  auto matrix = pack_matrix(parts, precision_, pool_, integers_ != nullptr);
+  matrix->bytes = static_cast<std::int64_t>(matrix->panels.bytes());
+  matrix_bytes_ += matrix->bytes;
+  return matrix;
+}
+
+std::unique_ptr<PackedMatrix> CpuOps::pack_random(int out, int in, float scale,
+                                                  std::uint64_t seed) {
+  if (precision_ == Precision::F32) return WeightOps::pack_random(out, in, scale, seed);
+  auto matrix = pack_repeated(random_block(scale, seed), out, in, pool_);
   matrix_bytes_ += static_cast<std::int64_t>(matrix->panels.bytes());
   return matrix;
 }
@@ -134,21 +152,39 @@ Product CpuOps::product_of(const PackedMatrix& weight) const {
   product.columns = weight.out;
   product.weights = cpu(weight).panels.data();
   if (cpu(weight).form) product.codes = &cpu(weight).codes;
+  product.multiply = product.takes_integers() ? integers_->multiply : product_kernels().multiply;
   return product;
 }
 
+int CpuOps::pack_step(const Product& product) {
+  return product.takes_integers() ? std::lcm(product.codes->chunk, kDepthStep) : kDepthStep;
+}
+
+std::size_t CpuOps::packed_bytes(const Product& product, int rows) const {
+  return product.takes_integers() ? integers_->packed_bytes(rows, *product.codes)
+                                  : product_kernels().packed_bytes(rows, product.depth);
+}
+
+void CpuOps::pack_inputs(void* to, Rows x, int rows, int width, const Product& product, int from,
+                         int until) const {
+  until = std::min(until, product.depth);
+  if (!product.takes_integers())
+    return product_kernels().pack(to, x, rows, width, product.depth, from, until);
+  const CodePanels& codes = *product.codes;
+  integers_->pack(to, x, rows, width, codes, from / codes.chunk,
+                  until == product.depth ? codes.chunks : until / codes.chunk);
+}
+
 Product CpuOps::prepare(Rows x, int rows, const PackedMatrix& weight) {
-  const ProductKernels& kernels = product_kernels();
   Product product = product_of(weight);
   product.rows = rows;
-  inputs_.want(kernels.packed_bytes(rows, product.depth));
+  inputs_.want(packed_bytes(product, rows));
   product.inputs = inputs_.data();
   // Split along the depth, as the product that computed these inputs was split along its outputs:
   // a thread then finds what it wrote in its own cache.
-  const int grain = kShareElements / (rows * kDepthStep) + 1;
-  pool_.split(product.depth / kDepthStep, grain, [&](int begin, int end) {
-    kernels.pack(inputs_.data(), x, rows, weight.in, product.depth, begin * kDepthStep,
-                 end * kDepthStep);
+  const int step = pack_step(product), grain = kShareElements / (rows * step) + 1;
+  pool_.split((product.depth + step - 1) / step, grain, [&](int begin, int end) {
+    pack_inputs(inputs_.data(), x, rows, weight.in, product, begin * step, end * step);
   });
   return product;
 }
@@ -163,18 +199,27 @@ void CpuOps::multiply(Rows out, Matrix x, const PackedMatrix& weight, const Vect
   const double panel_work = double(x.rows) * product.depth * kPanel;
   const int panels = cpu(weight).panel_count();
   int grain = static_cast<int>(kShareProducts / panel_work) + 1;
+  const auto depth_part = product.codes ? nullptr : product_kernels().depth_part;
+  const int step = depth_part ? depth_part(x.rows, product.depth) : product.depth;
   // Every part reads all inputs: if they exceed the cache, use fewer and larger parts.
-  if (product_kernels().packed_bytes(x.rows, product.depth) > kCachedInputs)
+  if (step == product.depth && packed_bytes(product, x.rows) > kCachedInputs)
     grain = std::max(grain, panels / (4 * pool_.threads()));
   const std::size_t floats = decode_floats(product, x.rows);
-  pool_.split(panels, grain, [&](int begin, int end, int worker) {
-    Product part = product;
-    part.scratch = floats > 0 ? scratch(worker, floats) : nullptr;
-    product_kernels().multiply(part, begin, end);
-  });
+  for (int from = 0; from < product.depth; from += step) {
+    if (step < product.depth) {
+      product.from = from;
+      product.until = std::min(from + step, product.depth);
+    }
+    pool_.split(panels, grain, [&](int begin, int end, int worker) {
+      Product part = product;
+      part.scratch = floats > 0 ? scratch(worker, floats) : nullptr;
+      part.multiply(part, begin, end);
+    });
+  }
 }
 
 std::size_t CpuOps::decode_floats(const Product& product, int rows) const {
+  if (product.takes_integers()) return integers_->scratch_floats(rows, product.depth);
   return product.codes ? product_kernels().scratch_floats(rows, product.depth) : 0;
 }
 
@@ -208,11 +253,11 @@ void CpuOps::gated_matmul(Matrix out, Matrix x, const PackedMatrix& weight, cons
     part.scratch = gate + 2 * std::size_t(rows) * std::size_t(group * kPanel);
     part.first_column = first * kPanel;
     part.next_weights = weights_at(panels + first);
-    product_kernels().multiply(part, first, last);
+    part.multiply(part, first, last);
     part.out = {up, width};
     part.first_column += out.width;
     part.next_weights = weights_at(last);
-    product_kernels().multiply(part, panels + first, panels + last);
+    part.multiply(part, panels + first, panels + last);
     for (int r = 0; r < rows; ++r)
       gate_mul(rows_of(out).row(r) + first * kPanel, gate + r * width, up + r * width, width);
   };
@@ -283,11 +328,12 @@ void CpuOps::gather(Matrix out, Matrix x, std::span<const int> rows) {
   }
 }
 
-std::unique_ptr<Ops> make_cpu_ops(Precision precision, int threads, const std::string& isa) {
+std::unique_ptr<Ops> make_cpu_ops(Precision precision, int threads, const std::string& isa,
+                                  Activations activations) {
   if (threads < 1 || threads > 1024) {
     bad_input("the CPU back end cannot run on {} threads; give 1 to 1024", threads);
   }
-  return std::make_unique<CpuOps>(precision, threads, choose_isa(isa));
+  return std::make_unique<CpuOps>(precision, threads, choose_isa(isa), activations);
 }
 
 }  // namespace counterbeam

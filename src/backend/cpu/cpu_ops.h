@@ -20,7 +20,7 @@ namespace counterbeam {
 
 class CpuOps : public Ops {
  public:
-  CpuOps(Precision precision, int threads, Isa isa);
+  CpuOps(Precision precision, int threads, Isa isa, Activations activations);
 
   std::string name() const override;
   const BackendCosts& costs() const override { return costs_; }
@@ -28,6 +28,9 @@ class CpuOps : public Ops {
   std::unique_ptr<PackedMatrix> pack(std::span<const StoredMatrix> parts) override;
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
   std::int64_t matrix_bytes() const override { return matrix_bytes_; }
+  std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,
+                                            std::uint64_t seed) override;
+  void watch(PoolTimes* times) override { pool_.watch(times); }
 
   std::int64_t page_bytes(const KvShape& shape) const override;
   std::int64_t state_bytes(const StateShape& shape) const override;
@@ -75,6 +78,11 @@ class CpuOps : public Ops {
   }
   // Whether the delta rule is computed in chunks (AMX only).
   bool takes_chunks() const { return precision_ == Precision::Bf16 && kernels_.delta_chunks; }
+  // Packs inputs [from, until) of the rows, multiples of pack_step(), as the product reads them.
+  static int pack_step(const Product& product);
+  std::size_t packed_bytes(const Product& product, int rows) const;
+  void pack_inputs(void* to, Rows x, int rows, int width, const Product& product, int from,
+                   int until) const;
   Product product_of(const PackedMatrix& weight) const;
   // Scratch that a thread needs to decode the weights; 0 if they are numbers.
   std::size_t decode_floats(const Product& product, int rows) const;
@@ -98,7 +106,9 @@ class CpuOps : public Ops {
 
   const Precision precision_;
   const Isa isa_;
+  const Activations activations_;
   const Kernels& kernels_;
+  const IntegerKernels* const integers_;  // for weights that are whole numbers; null: none
   ThreadPool pool_;
   const BackendCosts costs_;
 

@@ -75,8 +75,9 @@ void CpuOps::store_kv(KvStore& store, int layer, Matrix k, Matrix v) {
 void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, int heads,
                        float scale, int window) {
   const auto& kv = static_cast<const CpuKv&>(store);
-  const auto attend =
-      precision_ == Precision::F32 ? kernels_.attention_f32 : kernels_.attention_bf16;
+  const bool f32 = precision_ == Precision::F32, codes = kv.shape().type != CacheType::Plain;
+  const auto attend = codes ? (f32 ? kernels_.attention_codes_f32 : kernels_.attention_codes_bf16)
+                            : (f32 ? kernels_.attention_f32 : kernels_.attention_bf16);
   const int group = heads / kv.shape().heads, width = kv.shape().head_dim;
   // At least two jobs per thread if possible; beyond that, rows that share pages form one job.
   const int rows = static_cast<int>(row_position_.size());
@@ -92,6 +93,8 @@ void CpuOps::attention(Matrix out, Matrix q, const KvStore& store, int layer, in
     job.store = kv.keys(layer, head);
     job.pages = row_segment_[run.row]->pages.data();
     job.page_bytes = kv.page_bytes();
+    job.half_bytes = kv.half_bytes();
+    job.type = kv.shape().type;
     job.tokens = run.tokens;
     job.position = run.position;
     job.window = window;

@@ -1,6 +1,6 @@
-// The AMX tile instructions emulated with AVX-512 BF16, to test the tile path on machines without
-// AMX (COUNTERBEAM_EMULATED_TILES). A product adds pairs of inputs to each sum in ascending order;
-// the real instruction may round differently. Releasing the tiles clears them.
+// The AMX tile instructions emulated with AVX-512 BF16 and VNNI, to test the tile path on machines
+// without AMX (COUNTERBEAM_EMULATED_TILES). A product adds pairs of inputs to each sum in ascending
+// order; the real instruction may round differently. Releasing the tiles clears them.
 #pragma once
 
 #include <immintrin.h>
@@ -33,6 +33,16 @@ class EmulatedTiles {
       _mm512_store_ps(tiles_[sums][row], sum);
     }
   }
+  static void multiply_bytes(int sums, int inputs, int weights) {
+    for (int row = 0; row < kRows; ++row) {
+      __m512i sum = _mm512_load_si512(tiles_[sums][row]);
+      for (int quad = 0; quad < kRows; ++quad) {
+        const __m512i x = _mm512_set1_epi32(static_cast<int>(tiles_[inputs][row][quad]));
+        sum = _mm512_dpbusd_epi32(sum, _mm512_load_si512(tiles_[weights][quad]), x);
+      }
+      _mm512_store_si512(tiles_[sums][row], sum);
+    }
+  }
   static void release() { std::memset(tiles_, 0x7f, sizeof tiles_); }
 
  private:
@@ -60,6 +70,11 @@ void zero_tile() {
 template <int kSums, int kInputs, int kWeights>
 void multiply_tiles() {
   EmulatedTiles::multiply(kSums, kInputs, kWeights);
+}
+
+template <int kSums, int kInputs, int kWeights>
+void multiply_bytes() {
+  EmulatedTiles::multiply_bytes(kSums, kInputs, kWeights);
 }
 
 }  // namespace counterbeam::emulated_tiles

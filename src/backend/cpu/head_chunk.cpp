@@ -17,11 +17,9 @@ int drawable(const HeadJob& job, int vocab) {
 
 }  // namespace
 
-HeadChunk::HeadChunk(const Kernels& kernels, const ProductKernels& products, const Product& product,
-                     std::span<const int> rows, std::span<const HeadJob> jobs,
-                     std::span<const int> which)
+HeadChunk::HeadChunk(const Kernels& kernels, const Product& product, std::span<const int> rows,
+                     std::span<const HeadJob> jobs, std::span<const int> which)
     : kernels_(kernels),
-      products_(products),
       product_(product),
       vocab_(product.columns),
       rows_(rows),
@@ -54,7 +52,7 @@ void HeadChunk::make_block(int block, float* space) {
   part.out = {space, kBlockStride};
   part.scratch = space + std::size_t(count()) * kBlockStride;
   part.first_column = column;
-  products_.multiply(part, block * kBlockPanels, (column + width + kPanel - 1) / kPanel);
+  part.multiply(part, block * kBlockPanels, (column + width + kPanel - 1) / kPanel);
   for (int r = 0; r < count(); ++r) {
     const float* logits = part.out.row(r);
     summaries_[std::size_t(r) * std::size_t(blocks()) + std::size_t(block)] =
@@ -78,7 +76,7 @@ float HeadChunk::logit(int row, TokenId token, float* space) const {
   part.out = {space, kPanel};
   part.scratch = space + std::size_t(count()) * kPanel;
   part.first_column = panel * kPanel;
-  products_.multiply(part, panel, panel + 1);
+  part.multiply(part, panel, panel + 1);
   return part.out.row(at)[token % kPanel];
 }
 

@@ -16,8 +16,8 @@ class HeadChunk {
   static constexpr int kBlockStride = Scores::kBlock + 16;
 
   // `rows`, ascending: the row numbers that jobs use for rows 0, 1, ... of the product.
-  HeadChunk(const Kernels& kernels, const ProductKernels& products, const Product& product,
-            std::span<const int> rows, std::span<const HeadJob> jobs, std::span<const int> which);
+  HeadChunk(const Kernels& kernels, const Product& product, std::span<const int> rows,
+            std::span<const HeadJob> jobs, std::span<const int> which);
 
   int count() const { return static_cast<int>(rows_.size()); }
   int blocks() const { return score_blocks(vocab_); }
@@ -42,7 +42,6 @@ class HeadChunk {
   Scores::Drawn draw_mixed(const HeadJob& job, int limit) const;
 
   const Kernels& kernels_;
-  const ProductKernels& products_;
   Product product_;
   int vocab_;
   std::span<const int> rows_;

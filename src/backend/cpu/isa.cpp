@@ -22,7 +22,9 @@ struct Features {
   bool avx2 = false;    // with FMA and F16C
   bool avx512 = false;  // F, BW, DQ, VL
   bool avx512_bf16 = false;
-  bool amx_bf16 = false;  // supported; permission to use it is requested separately
+  bool amx = false;  // in bf16 and int8; permission to use it is requested separately
+  bool avx_vnni = false;
+  bool avx512_vnni = false;
 };
 
 std::uint64_t enabled_registers() {
@@ -44,11 +46,14 @@ Features detect() {
   found.avx2 = kept(kAvx) && fma && f16c && (b & bit_AVX2);
   constexpr unsigned kSet512 = bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL;
   found.avx512 = found.avx2 && kept(kAvx512) && (b & kSet512) == kSet512;
-  constexpr unsigned kAmxTile = 1u << 24, kAmxBf16 = 1u << 22, kBf16 = 1u << 5;
-  const bool amx = (d & kAmxTile) && (d & kAmxBf16) && kept(kTiles);
+  found.avx512_vnni = found.avx512 && (c & bit_AVX512VNNI);
+  constexpr unsigned kAmx = 1u << 22 | 1u << 24 | 1u << 25;  // bf16, tiles, int8
+  constexpr unsigned kBf16 = 1u << 5, kAvxVnni = 1u << 4;
+  const bool amx = (d & kAmx) == kAmx && kept(kTiles) && found.avx512_vnni;
   if (!__get_cpuid_count(7, 1, &a, &b, &c, &d)) return found;
   found.avx512_bf16 = found.avx512 && (a & kBf16);
-  found.amx_bf16 = found.avx512_bf16 && (amx || kEmulatedTiles);
+  found.avx_vnni = found.avx2 && (a & kAvxVnni);
+  found.amx = found.avx512_bf16 && (amx || (kEmulatedTiles && found.avx512_vnni));
   return found;
 }
 
@@ -56,6 +61,11 @@ Features detect() {
 bool ask_for_tiles() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;
   return syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
+}
+
+const Features& features() {
+  static const Features features = detect();
+  return features;
 }
 
 std::string runnable_names() {
@@ -85,18 +95,17 @@ std::string_view name_of(Isa isa) {
 }
 
 bool runs_here(Isa isa) {
-  static const Features features = detect();
   switch (isa) {
     case Isa::Generic:
       return true;
     case Isa::Avx2:
-      return features.avx2;
+      return features().avx2;
     case Isa::Avx512:
-      return features.avx512;
+      return features().avx512;
     case Isa::Avx512Bf16:
-      return features.avx512_bf16;
+      return features().avx512_bf16;
     case Isa::Amx: {
-      static const bool granted = features.amx_bf16 && (kEmulatedTiles || ask_for_tiles());
+      static const bool granted = features().amx && (kEmulatedTiles || ask_for_tiles());
       return granted;
     }
   }
@@ -134,6 +143,36 @@ const Kernels& kernels_for(Isa isa) {
       return amx_kernels();
   }
   return generic_kernels();
+}
+
+const IntegerKernels& int8_kernels_for(Isa isa) {
+  switch (isa) {
+    case Isa::Generic:
+      return int8_generic_kernels();
+    case Isa::Avx2:
+      return features().avx_vnni ? int8_avx_vnni_kernels() : int8_avx2_kernels();
+    case Isa::Avx512:
+    case Isa::Avx512Bf16:
+      return features().avx512_vnni ? int8_avx512_vnni_kernels() : int8_avx512_kernels();
+    case Isa::Amx:
+      return int8_amx_kernels();
+  }
+  return int8_generic_kernels();
+}
+
+const IntegerKernels* int16_kernels_for(Isa isa) {
+  const bool vnni = isa == Isa::Avx512 || isa == Isa::Avx512Bf16;
+  return vnni && features().avx512_vnni ? &int16_avx512_vnni_kernels() : nullptr;
+}
+
+std::vector<const IntegerKernels*> runnable_integer_kernels() {
+  std::vector<const IntegerKernels*> all{&int8_generic_kernels()};
+  if (features().avx2) all.push_back(&int8_avx2_kernels());
+  if (features().avx_vnni) all.push_back(&int8_avx_vnni_kernels());
+  if (features().avx512) all.push_back(&int8_avx512_kernels());
+  if (features().avx512_vnni) all.push_back(&int8_avx512_vnni_kernels());
+  if (runs_here(Isa::Amx)) all.push_back(&int8_amx_kernels());
+  return all;
 }
 
 }  // namespace counterbeam

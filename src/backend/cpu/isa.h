@@ -4,10 +4,12 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace counterbeam {
 
 struct Kernels;
+struct IntegerKernels;
 
 enum class Isa { Generic, Avx2, Avx512, Avx512Bf16, Amx };
 
@@ -23,5 +25,13 @@ bool runs_here(Isa isa);
 Isa choose_isa(std::string_view name);
 
 const Kernels& kernels_for(Isa isa);
+
+// Those of the path for rows in 8 bits; with VNNI where the machine has it.
+const IntegerKernels& int8_kernels_for(Isa isa);
+// Those for rows in 16 bits; null where products in bf16 are as fast.
+const IntegerKernels* int16_kernels_for(Isa isa);
+
+// All kernels for rows in 8 bits that this machine can run, for tests.
+std::vector<const IntegerKernels*> runnable_integer_kernels();
 
 }  // namespace counterbeam

@@ -20,6 +20,7 @@ constexpr Kernels kernel_table() {
   kernels.conv = RowLoops<S>::conv;
   kernels.attention_f32 = AttentionLoops<S, F32Weights<S>>::run;
   kernels.attention_bf16 = AttentionLoops<S, Bf16Weights<S>>::run;
+  kernels.attention_codes_f32 = kernels.attention_codes_bf16 = attend_codes<S>;
   kernels.attention_rows = 1;
   kernels.delta = DeltaLoops<S>::run;
   kernels.logit_block = RowLoops<S>::logit_block;

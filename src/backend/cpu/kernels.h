@@ -7,12 +7,15 @@
 // Quantised weights stay codes (struct CodePanels); a product decodes them on the way to its
 // registers, in parts that stay in the cache, into the layout above.
 // A page of keys is one such panel per head (columns are tokens, depth is the head's width), a page
-// of values is width / kPanel panels (columns are the head's width, depth is tokens).
+// of values is width / kPanel panels (columns are the head's width, depth is tokens). A cache of 8
+// bits has the scales of the tokens, then codes, a byte each, in the layout of float32.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "backend/shapes.h"
 #include "base/ids.h"
 #include "tensor/code_layout.h"
 
@@ -37,6 +40,9 @@ struct Rows {
 // first one in the lower halves of the bytes. A panel is a run per group: scales [kPanel], then
 // offsets [kPanel] if there are any, then the codes of the group. With an `order`, the scales and
 // offsets of all groups come first, then all codes.
+//
+// Codes that are multiplied by rows of integers (int8_rows.h) are unsigned bytes, or indices of
+// `bytes`; less `zero` they are the values. A line has four inputs: [depth / 4][kPanel][4].
 struct CodePanels {
   CodeKind kind = CodeKind::Int8;
   int depth = 0;   // padded
@@ -48,6 +54,13 @@ struct CodePanels {
   bool late = false;
   const float* table = nullptr;         // [16], for Int4
   const std::int32_t* order = nullptr;  // [depth] the group of every input, or none
+
+  int chunk = 0;   // > 0: for rows of integers; inputs that share a scale of the row
+  int chunks = 0;  // of a row; the last one may have more or fewer inputs
+  int zero = 0;
+  bool lookup = false;                   // Int4: through `bytes`; else the code is the byte
+  std::array<std::uint8_t, 16> bytes{};  // Int4
+  int chunk_end(int index) const { return index + 1 < chunks ? (index + 1) * chunk : depth; }
 
   std::ptrdiff_t head_bytes() const { return (offsets ? 2 : 1) * kPanel * 4; }
   std::ptrdiff_t code_bytes(std::ptrdiff_t inputs) const {
@@ -69,6 +82,12 @@ struct Product {
   const void* next_weights = nullptr;  // to prefetch: what the next product reads, or null
   const CodePanels* codes = nullptr;   // the weights are codes; null: numbers
   float* scratch = nullptr;            // with codes: ProductKernels::scratch_floats
+  void (*multiply)(const Product& product, int first_panel, int last_panel) = nullptr;
+  // The part of the depth that is added now: after the first one, to what is in `out`. Only where
+  // ProductKernels::depth_part says less than `depth`; until = 0: the whole depth.
+  int from = 0, until = 0;
+
+  bool takes_integers() const { return codes && codes->chunk > 0; }
 };
 
 // GEMM with one type of weights. pack() converts inputs [from, until) of all rows, both multiples
@@ -78,6 +97,18 @@ struct ProductKernels {
   void (*pack)(void* to, Rows x, int rows, int width, int depth, int from, int until);
   void (*multiply)(const Product& product, int first_panel, int last_panel);
   std::size_t (*scratch_floats)(int rows, int depth);  // of one thread, for codes
+  // How much of the depth all columns are best multiplied by at a time; null: the whole depth.
+  int (*depth_part)(int rows, int depth) = nullptr;
+};
+
+// The same for codes that are multiplied by rows of integers (int8_rows.h). Ranges of chunks may be
+// packed in parallel.
+struct IntegerKernels {
+  std::size_t (*packed_bytes)(int rows, const CodePanels& codes);
+  void (*pack)(void* to, Rows x, int rows, int width, const CodePanels& codes, int first_chunk,
+               int last_chunk);
+  void (*multiply)(const Product& product, int first_panel, int last_panel);
+  std::size_t (*scratch_floats)(int rows, int depth);  // of one thread
 };
 
 // Consecutive tokens of a sequence and the query heads that share one key head.
@@ -89,6 +120,8 @@ struct AttentionHead {
   const std::byte* store = nullptr;  // this head and layer in page 0: keys, then values
   const PageId* pages = nullptr;     // of the sequence
   std::ptrdiff_t page_bytes = 0;
+  std::ptrdiff_t half_bytes = 0;  // from the keys of a page to its values
+  CacheType type = CacheType::Plain;
   int tokens = 1;
   int position = 0;  // of the first one
   int window = 0;    // > 0: how far back a token sees, itself included
@@ -110,6 +143,9 @@ struct AttentionHead {
     return window > 0 && last > window ? last - window : 0;
   }
 };
+
+// Of the keys, or of the values, of a head in a page of codes.
+inline constexpr std::ptrdiff_t kScaleBytes = kPanel * 4;
 
 // Sequences that are computed together, for one layer and key head. REQUIRES, if there are several,
 // at most Kernels::attention_rows rows (tokens times query heads), at most 16 rows per sequence,
@@ -193,6 +229,9 @@ struct Kernels {
 
   void (*attention_f32)(const AttentionJob& job, float* scratch);
   void (*attention_bf16)(const AttentionJob& job, float* scratch);
+  // Over a cache of 8 bits, whose type the job names.
+  void (*attention_codes_f32)(const AttentionJob& job, float* scratch);
+  void (*attention_codes_bf16)(const AttentionJob& job, float* scratch);
   int attention_rows;  // the best size of a job: tokens times query heads
   void (*delta)(const DeltaHead& head, float* scratch);
   void (*delta_chunks)(const DeltaHead& head, float* scratch);  // for bf16; null: not available
@@ -205,7 +244,7 @@ struct Kernels {
 // Floats of scratch that the attention and delta kernels need.
 inline constexpr int attention_scratch(int group, int width) {
   const int vectors = (group + 16) * (3 * round_up(width, kPanel) + 4 * kPanel + 16);
-  const int tiles = 136 * round_up(width, kPanel) + 9216;  // AMX
+  const int tiles = 216 * round_up(width, kPanel) + 9216;  // AMX
   return vectors > tiles ? vectors : tiles;
 }
 inline constexpr int delta_scratch(int key_dim, int value_dim) {  // vector code: 32 * key_dim
@@ -217,5 +256,14 @@ const Kernels& avx2_kernels();
 const Kernels& avx512_kernels();
 const Kernels& avx512_bf16_kernels();
 const Kernels& amx_kernels();
+
+const IntegerKernels& int8_generic_kernels();
+const IntegerKernels& int8_avx2_kernels();
+const IntegerKernels& int8_avx_vnni_kernels();
+const IntegerKernels& int8_avx512_kernels();
+const IntegerKernels& int8_avx512_vnni_kernels();
+const IntegerKernels& int8_amx_kernels();
+// Rows in 16 bits, for the same panels.
+const IntegerKernels& int16_avx512_vnni_kernels();
 
 }  // namespace counterbeam

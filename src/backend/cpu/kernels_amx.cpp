@@ -62,26 +62,41 @@ void pack(void* to, Rows x, int rows, int width, int depth, int from, int until)
   }
 }
 
-// The loop order. The depth is split into parts for which the inputs of all rows stay in the L2
-// cache, and panels into groups whose outputs stay there while the parts of the depth are walked.
+// Parts of the depth for which the inputs of all rows stay in the L2 cache.
+int depth_part(int rows, int depth) {
+  const int fit = kInputBytes / 2 / rows;
+  if (depth <= fit + fit / 4) return depth;
+  const int parts = (depth + fit - 1) / fit;
+  return round_up((depth + parts - 1) / parts, kTileDepth);
+}
+// The same for the callers. Rows that need several passes walk the parts themselves, for a few
+// panels at a time.
+int shared_part(int rows, int depth) {
+  return blocks(rows) > 3 ? depth : depth_part(rows, depth);
+}
+
+// The loop order: depth_part() by depth_part(), or the one part that is asked for, with panels in
+// groups whose outputs stay in the L2 cache while the parts of the depth are walked.
 class Walk {
  public:
   Walk(const Product& p, int first_panel, int last_panel)
-      : p_(p), last_(last_panel), group_(first_panel), panel_(first_panel) {
+      : p_(p),
+        last_(last_panel),
+        group_(first_panel),
+        panel_(first_panel),
+        part_(p.until > 0 ? p.until - p.from : depth_part(p.rows, p.depth)),
+        end_(p.until > 0 ? p.until : p.depth),
+        from_(p.from) {
     constexpr int kOutputBytes = 1 << 19;
-    const int fit = kInputBytes / 2 / p.rows;
-    const int parts = (p.depth + fit - 1) / fit;
-    part_ = round_up((p.depth + parts - 1) / parts, kTileDepth);
-    if (p.depth <= fit + fit / 4) part_ = p.depth;
-    panels_ = 1 + kOutputBytes / (p.rows * kPanel * 4);
-    if (part_ == p.depth) panels_ = last_panel - first_panel;
+    panels_ = one_part() ? last_panel - first_panel : 1 + kOutputBytes / (p.rows * kPanel * 4);
   }
   bool done() const { return panel_ >= last_; }
   int panel() const { return panel_; }
   int from() const { return from_; }  // start of the current part of the depth
-  int until() const { return least(p_.depth, from_ + part_); }
+  int until() const { return least(end_, from_ + part_); }
   int steps() const { return (until() - from_) / kTileDepth; }
-  bool one_part() const { return part_ == p_.depth; }
+  bool one_part() const { return p_.from + part_ >= end_; }
+  bool whole_depth() const { return part_ == p_.depth; }  // panels follow one another in memory
   const char* weights() const {
     return static_cast<const char*>(p_.weights) +
            (static_cast<std::ptrdiff_t>(panel_) * p_.depth + from_) * kPanel * 2;
@@ -89,8 +104,8 @@ class Walk {
   void advance() {
     if (++panel_ < least(group_ + panels_, last_)) return;
     from_ += part_;
-    if (from_ >= p_.depth) {
-      from_ = 0;
+    if (from_ >= end_) {
+      from_ = p_.from;
       group_ += panels_;
     }
     panel_ = group_;
@@ -99,8 +114,8 @@ class Walk {
  private:
   const Product& p_;
   int last_, group_, panel_;
-  int part_, panels_;
-  int from_ = 0;
+  int part_, end_, panels_;
+  int from_;
 };
 
 // A stream of cache lines to prefetch, in the order of their use.
@@ -135,15 +150,19 @@ float* out_of(const Product& p, int row, int column) {
   return p.out.row(row) + (column - p.first_column);
 }
 
-// The initial sums of a tile that is partly outside the output or starts from a bias, in a buffer.
-void begin_sums(const Product& p, float* sums, int block, int column) {
+// The initial sums of a tile that is partly outside the output or starts from a bias, in a buffer;
+// if `going_on`, what the part of the depth before this one has stored.
+void begin_sums(const Product& p, float* sums, int block, int column, bool going_on) {
   const int left = p.columns - column;
-  const auto bias = p.bias ? S::load_part(p.bias + column, left) : S::zero();
+  const auto bias = p.bias && !going_on ? S::load_part(p.bias + column, left) : S::zero();
   for (int r = 0; r < kTileRows; ++r) {
     const int row = block * kTileRows + r;
-    const bool added = p.add && row < p.rows;
-    S::store(sums + r * S::kWidth,
-             added ? S::add(S::load_part(out_of(p, row, column), left), bias) : bias);
+    S::F sum = bias;
+    if (row < p.rows && (p.add || going_on)) {
+      sum = S::load_part(out_of(p, row, column), left);
+      if (p.bias && !going_on) sum = S::add(sum, bias);
+    }
+    S::store(sums + r * S::kWidth, sum);
   }
 }
 void end_sums(const Product& p, const float* sums, int block, int column) {
@@ -298,7 +317,7 @@ void multiply_blocks(const Product& p, int panel, int block, int from, int until
                           kTileRows * p.out.stride};
   if (made) {
     for (int tile = 0; tile < 2 * kBlocks; ++tile)
-      begin_sums(p, sums[tile], block + tile / 2, column + tile % 2 * 16);
+      begin_sums(p, sums[tile], block + tile / 2, column + tile % 2 * 16, from > 0);
     settled();
   }
   if (made || p.add || from > 0) {
@@ -336,11 +355,21 @@ void multiply_once(const Product& p, Walk walk, const char* end) {
   const char* next = static_cast<const char*>(p.next_weights);
   const char* until = next ? end : end + (1 << 30);
   Fetch fetch;
-  fetch.memory = {walk.weights() + kFromMemory, until, next};
-  fetch.cache = {walk.weights() + kFromCache, until, next};
-  for (; !walk.done(); walk.advance()) {
-    Numbers weights{walk.weights()};
-    multiply_blocks<kBlocks, true>(p, walk.panel(), 0, 0, p.depth, weights, fetch);
+  const auto fetch_from = [&](const char* weights) {
+    fetch.memory = {weights + kFromMemory, until, next};
+    fetch.cache = {weights + kFromCache, until, next};
+  };
+  fetch_from(walk.weights());
+  while (!walk.done()) {
+    const Walk now = walk;
+    walk.advance();
+    if (!now.whole_depth()) {
+      until = now.weights() + now.steps() * kPanelStepBytes;
+      next = walk.done() ? end : walk.weights();
+      fetch_from(now.weights());
+    }
+    Numbers weights{now.weights()};
+    multiply_blocks<kBlocks, true>(p, now.panel(), 0, now.from(), now.until(), weights, fetch);
   }
 }
 
@@ -550,10 +579,10 @@ void multiply_rows(const Product& p, int first_panel, int last_panel) {
   const char* end =
       walk.weights() + static_cast<std::ptrdiff_t>(last_panel - first_panel) * p.depth * kPanel * 2;
   const int all = blocks(p.rows);
-  const auto work = all > 3 || !walk.one_part() ? multiply_pairs
-                    : all == 3                  ? multiply_once<3>
-                    : all == 2                  ? multiply_once<2>
-                                                : multiply_once<1>;
+  const auto work = all > 3    ? multiply_pairs
+                    : all == 3 ? multiply_once<3>
+                    : all == 2 ? multiply_once<2>
+                               : multiply_once<1>;
   work(p, walk, end);
 }
 
@@ -578,8 +607,8 @@ void multiply(const Product& p, int first_panel, int last_panel) {
 
 constexpr Kernels table() {
   Kernels kernels = kernel_table<S>();
-  kernels.bf16 = {packed_bytes, pack, multiply, scratch_floats};
-  kernels.attention_bf16 = AmxAttention::run;
+  kernels.bf16 = {packed_bytes, pack, multiply, scratch_floats, shared_part};
+  kernels.attention_bf16 = kernels.attention_codes_bf16 = AmxAttention::run;
   kernels.attention_rows = AmxAttention::kRows;
   kernels.delta_chunks = AmxDelta::run;
   return kernels;

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "base/error.h"
+#include "base/units.h"
 
 namespace counterbeam {
 
@@ -16,8 +17,10 @@ Memory::Memory(std::size_t bytes) : bytes_(bytes) {
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (mapped_ == MAP_FAILED) {
     mapped_ = nullptr;
-    failed("out of memory: {} MiB were refused; use a smaller model or fewer cache pages",
-           bytes >> 20);
+    failed(
+        "out of memory: {} were refused; use a smaller model, or less for the cache "
+        "(--cache-memory)",
+        human_bytes(static_cast<std::int64_t>(bytes)));
   }
   data_ = static_cast<std::byte*>(mapped_);
   if (!large) return;

@@ -115,7 +115,7 @@ const float* CpuVector::by_tap(int taps) const {
 }
 
 std::unique_ptr<CpuMatrix> pack_matrix(std::span<const StoredMatrix> parts, Precision precision,
-                                       ThreadPool& pool) {
+                                       ThreadPool& pool, bool integers) {
   CB_CHECK(!parts.empty());
   const std::vector<SourceRow> rows = source_rows(parts);
   auto matrix = std::make_unique<CpuMatrix>();
@@ -124,8 +124,28 @@ std::unique_ptr<CpuMatrix> pack_matrix(std::span<const StoredMatrix> parts, Prec
   matrix->precision = precision;
   matrix->depth = round_up(matrix->in, kDepthStep);
   matrix->form = common_form(parts);
-  if (matrix->form && pack_codes(*matrix, parts, pool)) return matrix;
+  if (matrix->form && pack_codes(*matrix, parts, pool, integers)) return matrix;
   matrix->form.reset();
+  pack_numbers(*matrix, rows, pool);
+  return matrix;
+}
+
+std::unique_ptr<CpuMatrix> pack_repeated(std::span<const float> block, int out, int in,
+                                         ThreadPool& pool) {
+  // A row begins anywhere in the block and is contiguous in this copy.
+  std::vector<std::uint16_t> numbers(block.size() + std::size_t(in));
+  for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = to_bf16(block[i % block.size()]);
+  std::vector<SourceRow> rows;
+  rows.reserve(std::size_t(out));
+  for (std::size_t r = 0; r < std::size_t(out); ++r) {
+    const std::uint16_t* from = numbers.data() + r * std::size_t(in) % block.size();
+    rows.push_back({nullptr, 0, reinterpret_cast<const std::byte*>(from)});
+  }
+  auto matrix = std::make_unique<CpuMatrix>();
+  matrix->out = out;
+  matrix->in = in;
+  matrix->precision = Precision::Bf16;
+  matrix->depth = round_up(in, kDepthStep);
   pack_numbers(*matrix, rows, pool);
   return matrix;
 }

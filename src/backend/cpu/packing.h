@@ -19,6 +19,7 @@ struct CpuMatrix : PackedMatrix {
   Memory panels;
   std::optional<CodeForm> form;  // of codes; none: numbers
   CodePanels codes;              // points into `form`
+  bool takes_integers() const { return form && codes.chunk > 0; }
 
   int panel_count() const { return round_up(out, kPanel) / kPanel; }
   std::size_t panel_bytes() const {
@@ -36,9 +37,14 @@ struct CpuVector : Vector {
   mutable std::vector<float> by_tap_;
 };
 
-// Stacks the parts along their first dimension. Throws an Error if they differ in width.
+// Stacks the parts along their first dimension. Throws an Error if they differ in width. With
+// `integers`, codes that are whole numbers are packed for IntegerKernels.
 std::unique_ptr<CpuMatrix> pack_matrix(std::span<const StoredMatrix> parts, Precision precision,
-                                       ThreadPool& pool);
+                                       ThreadPool& pool, bool integers = false);
+
+// The bf16 matrix [out, in] whose numbers, row by row, are those of `block` over and over.
+std::unique_ptr<CpuMatrix> pack_repeated(std::span<const float> block, int out, int in,
+                                         ThreadPool& pool);
 
 // Row `row` as floats into out [in].
 void unpack_row(float* out, const CpuMatrix& matrix, int row);

@@ -135,6 +135,30 @@ struct RowBlocks {
   }
 };
 
+// Stores the sums of a block, plus the bias and what is in the output where the product says so.
+template <typename S, int R>
+inline void store_block(const Product& p, const BlockSums<S, R>& sums, int first_row, int column) {
+#pragma GCC unroll 16
+  for (int r = 0; r < R; ++r) {
+    float* out = p.out.row(first_row + r) + (column - p.first_column);
+#pragma GCC unroll 2
+    for (int half = 0; half < 2; ++half, out += S::kWidth) {
+      const int at = column + half * S::kWidth;
+      const int left = p.columns - at;
+      if (left <= 0) break;
+      auto value = sums.sum[r][half];
+      if (left >= S::kWidth) {
+        if (p.bias) value = S::add(value, S::load(p.bias + at));
+        S::store(out, p.add ? S::add(S::load(out), value) : value);
+      } else {
+        if (p.bias) value = S::add(value, S::load_part(p.bias + at, left));
+        if (p.add) value = S::add(S::load_part(out, left), value);
+        S::store_part(out, left, value);
+      }
+    }
+  }
+}
+
 template <typename S, typename W>
 struct ProductLoops {
   using Input = typename W::Input;
@@ -266,7 +290,7 @@ struct ProductLoops {
       }
     }
     if (part.until == p.depth) {
-      finish(p, sums, first_row, part.panel * kPanel);
+      store_block(p, sums, first_row, part.panel * kPanel);
     } else {
       sums.store(total);
     }
@@ -294,7 +318,7 @@ struct ProductLoops {
         }
       }
       if (until == p.depth) {
-        finish(p, sums, first_row, panel * kPanel + column);
+        store_block(p, sums, first_row, panel * kPanel + column);
       } else {
         sums.store(place);
       }
@@ -367,30 +391,7 @@ struct ProductLoops {
           w += kPanel;
         }
       }
-      finish(p, sums, first_row, panel * kPanel + column);
-    }
-  }
-
-  template <int R>
-  static void finish(const Product& p, const BlockSums<S, R>& sums, int first_row, int column) {
-#pragma GCC unroll 16
-    for (int r = 0; r < R; ++r) {
-      float* out = p.out.row(first_row + r) + (column - p.first_column);
-#pragma GCC unroll 2
-      for (int half = 0; half < 2; ++half, out += S::kWidth) {
-        const int at = column + half * S::kWidth;
-        const int left = p.columns - at;
-        if (left <= 0) break;
-        auto value = sums.sum[r][half];
-        if (left >= S::kWidth) {
-          if (p.bias) value = S::add(value, S::load(p.bias + at));
-          S::store(out, p.add ? S::add(S::load(out), value) : value);
-        } else {
-          if (p.bias) value = S::add(value, S::load_part(p.bias + at, left));
-          if (p.add) value = S::add(S::load_part(out, left), value);
-          S::store_part(out, left, value);
-        }
-      }
+      store_block(p, sums, first_row, panel * kPanel + column);
     }
   }
 };

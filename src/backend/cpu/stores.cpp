@@ -2,13 +2,16 @@
 
 #include <cstring>
 
+#include "backend/cache_codes.h"
+
 namespace counterbeam {
 namespace {
 
 // Bytes of the keys, or of the values, of one head in a page.
-std::ptrdiff_t half_bytes(const KvShape& shape, Precision precision) {
-  return std::ptrdiff_t{kPageTokens} * round_up(shape.head_dim, kDepthStep) *
-         (precision == Precision::F32 ? 4 : 2);
+std::ptrdiff_t bytes_of_half(const KvShape& shape, Precision precision) {
+  const std::ptrdiff_t numbers = kPageTokens * round_up(shape.head_dim, kDepthStep);
+  if (shape.type != CacheType::Plain) return kScaleBytes + numbers;
+  return numbers * (precision == Precision::F32 ? 4 : 2);
 }
 
 std::size_t conv_floats(const StateShape& shape) {
@@ -24,13 +27,13 @@ std::size_t head_floats(const StateShape& shape, bool chunks) {
 }  // namespace
 
 std::ptrdiff_t CpuKv::page_bytes(const KvShape& shape, Precision precision) {
-  return std::ptrdiff_t{shape.layers} * shape.heads * 2 * half_bytes(shape, precision);
+  return std::ptrdiff_t{shape.layers} * shape.heads * 2 * bytes_of_half(shape, precision);
 }
 
 CpuKv::CpuKv(const KvShape& shape, int pages, Precision precision)
     : shape_(shape),
       precision_(precision),
-      half_bytes_(half_bytes(shape, precision)),
+      half_bytes_(bytes_of_half(shape, precision)),
       page_bytes_(page_bytes(shape, precision)) {
   memory_ = Memory(static_cast<std::size_t>(page_bytes_) * static_cast<std::size_t>(pages));
 }
@@ -46,7 +49,10 @@ void CpuKv::put(int layer, PageId page, int slot, const float* k, const float* v
   std::byte* at = memory_.data() + std::ptrdiff_t{static_cast<int>(page)} * page_bytes_ +
                   std::ptrdiff_t{layer} * shape_.heads * 2 * half_bytes_;
   for (int head = 0; head < shape_.heads; ++head, at += 2 * half_bytes_, k += d, v += d) {
-    if (precision_ == Precision::F32) {
+    if (shape_.type != CacheType::Plain) {
+      put_codes(at, slot, k, true);
+      put_codes(at + half_bytes_, slot, v, false);
+    } else if (precision_ == Precision::F32) {
       auto* keys = reinterpret_cast<float*>(at) + slot;
       auto* values = reinterpret_cast<float*>(at + half_bytes_) + slot * kPanel;
       for (int i = 0; i < d; ++i) keys[i * kPanel] = k[i];
@@ -59,6 +65,19 @@ void CpuKv::put(int layer, PageId page, int slot, const float* k, const float* v
       for (int i = 0; i < d; ++i)
         values[i / kPanel * kPageTokens * kPanel + i % kPanel * 2] = to_bf16(v[i]);
     }
+  }
+}
+
+void CpuKv::put_codes(std::byte* half, int slot, const float* from, bool keys) const {
+  const HeadCoder coder(shape_.type, from, shape_.head_dim);
+  // Kernels read FP8 codes times 2^-8.
+  const float scale = shape_.type == CacheType::Fp8 ? coder.scale() * 0x1p8f : coder.scale();
+  std::memcpy(half + slot * std::ptrdiff_t{sizeof(float)}, &scale, sizeof scale);
+  auto* codes = reinterpret_cast<std::uint8_t*>(half + kScaleBytes);
+  for (int i = 0; i < shape_.head_dim; ++i) {
+    const int at =
+        keys ? i * kPanel + slot : i / kPanel * kPageTokens * kPanel + slot * kPanel + i % kPanel;
+    codes[at] = coder.code(from[i]);
   }
 }
 

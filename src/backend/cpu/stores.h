@@ -1,6 +1,6 @@
 // The KV pages and recurrent states of the CPU back end, in the layouts of kernels.h.
 //   keys and values  [page][layer][head][keys | values], a panel of kPageTokens columns and
-//                    panels of kPanel columns; float32 or bf16
+//                    panels of kPanel columns; float32 or bf16, or scales [kPageTokens], then codes
 //   states           [slot][layer][conv: taps - 1, channels | head][strip][key_dim][kStateColumns],
 //                    or a DeltaChunk per head
 #pragma once
@@ -21,6 +21,8 @@ class CpuKv : public KvStore {
 
   const KvShape& shape() const { return shape_; }
   std::ptrdiff_t page_bytes() const { return page_bytes_; }
+  // Of the keys, or of the values, of one head in a page.
+  std::ptrdiff_t half_bytes() const { return half_bytes_; }
   // The keys of one head in page 0.
   const std::byte* keys(int layer, int head) const {
     return memory_.data() + (std::ptrdiff_t{layer} * shape_.heads + head) * 2 * half_bytes_;
@@ -30,6 +32,8 @@ class CpuKv : public KvStore {
   void put(int layer, PageId page, int slot, const float* k, const float* v);
 
  private:
+  void put_codes(std::byte* half, int slot, const float* from, bool keys) const;
+
   KvShape shape_;
   Precision precision_;
   std::ptrdiff_t half_bytes_, page_bytes_;
