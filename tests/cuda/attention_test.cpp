@@ -13,12 +13,13 @@ using cuda::kTileKeys, cuda::kTilePages;
 
 struct AttentionCase {
   int kv_heads, group, width, tokens, window;
+  CacheType type = CacheType::Plain;
   int heads() const { return kv_heads * group; }
   int q_width() const { return heads() * width; }
   int kv_width() const { return kv_heads * width; }
   std::string name() const {
-    return fmt::format("{} x {} heads of {}, {} tokens, window {}", kv_heads, group, width, tokens,
-                       window);
+    return fmt::format("{} x {} heads of {}, {} tokens, window {}, cache {}", kv_heads, group,
+                       width, tokens, window, name_of(type));
   }
 };
 
@@ -50,6 +51,19 @@ struct Part {
   int sequence, first, rows;
 };
 using Step = std::vector<Part>;
+
+// The cases with every kind of cache.
+template <std::size_t N>
+std::vector<AttentionCase> with_caches(const AttentionCase (&cases)[N]) {
+  std::vector<AttentionCase> all;
+  for (const CacheType type : kCacheTypes) {
+    for (AttentionCase shape : cases) {
+      shape.type = type;
+      all.push_back(shape);
+    }
+  }
+  return all;
+}
 
 struct Launch {
   int padding = 0;
@@ -111,7 +125,7 @@ struct Pool {
   }
   static std::size_t elements(KvShape shape, int pages) {
     return std::size_t(shape.layers) * std::size_t(pages) * std::size_t(shape.heads) *
-           std::size_t(kPageTokens) * std::size_t(shape.head_dim);
+           std::size_t(cuda::block_elements(shape));
   }
   DeviceArray<std::uint16_t> keys, values;
   cuda::KvView view_;
@@ -163,7 +177,7 @@ std::vector<std::vector<float>> attend(const AttentionCase& shape,
                                        const std::vector<Tokens>& tokens,
                                        const std::vector<Step>& steps, const Launch& how = {}) {
   const int sequences = static_cast<int>(tokens.size());
-  const Pool pool({2, shape.kv_heads, shape.width},
+  const Pool pool({2, shape.kv_heads, shape.width, shape.type},
                   sequences * (shape.tokens / kPageTokens + 1) + 1);
   std::vector<std::vector<float>> results(tokens.size(),
                                           std::vector<float>(tokens[0].q.size(), std::nanf("")));
@@ -173,8 +187,8 @@ std::vector<std::vector<float>> attend(const AttentionCase& shape,
 
 std::vector<float> attend_reference(const AttentionCase& shape, const Tokens& tokens) {
   const auto ops = make_reference_ops();
-  const auto store =
-      ops->make_kv_store({2, shape.kv_heads, shape.width}, shape.tokens / kPageTokens + 2);
+  const auto store = ops->make_kv_store({2, shape.kv_heads, shape.width, shape.type},
+                                        shape.tokens / kPageTokens + 2);
   TestBatch batch;
   batch.add(0, shape.tokens, pages_of(shape, 0));
   ops->begin(batch.batch());
@@ -206,9 +220,11 @@ std::vector<Step> random_cuts(int tokens, std::mt19937& random) {
 
 void expect_reference(const AttentionCase& shape, const Launch& how) {
   const Tokens tokens(shape, 7);
-  // Softmax weights and results are rounded to bf16: two errors of 2^-9 for values below 1.
+  // Softmax weights and results are rounded to bf16: two errors of 2^-9 for values below 1. What
+  // codes stand for is rounded too.
   expect_near(attend(shape, {tokens}, cuts_every(shape.tokens, shape.tokens), how)[0],
-              attend_reference(shape, tokens), 4e-3, shape.name());
+              attend_reference(shape, tokens), shape.type == CacheType::Plain ? 4e-3 : 8e-3,
+              shape.name());
 }
 
 void expect_same_cuts(const AttentionCase& shape, const std::vector<int>& cuts) {
@@ -224,27 +240,27 @@ void expect_same_cuts(const AttentionCase& shape, const std::vector<int>& cuts) 
 }
 
 TEST_F(CudaAttention, SmallCasesMatchTheReference) {
-  for (const AttentionCase& shape : kSmallCases) expect_reference(shape, {});
+  for (const AttentionCase& shape : with_caches(kSmallCases)) expect_reference(shape, {});
 }
 
 TEST_F(CudaAttention, SmallCasesDoNotDependOnTheStepSize) {
-  for (const AttentionCase& shape : kSmallCases) expect_same_cuts(shape, {31});
+  for (const AttentionCase& shape : with_caches(kSmallCases)) expect_same_cuts(shape, {31});
 }
 
 TEST_F(CudaAttention, MatchesTheReference) {
-  for (const AttentionCase& shape : kCases) {
+  for (const AttentionCase& shape : with_caches(kCases)) {
     expect_reference(shape, {});
     expect_reference(shape, {.padding = 5, .context_bound = 4096, .offset = 1});
   }
 }
 
 TEST_F(CudaAttention, DoesNotDependOnTheStepSize) {
-  for (const AttentionCase& shape : kCases) expect_same_cuts(shape, {32, 33});
+  for (const AttentionCase& shape : with_caches(kCases)) expect_same_cuts(shape, {32, 33});
 }
 
 TEST_F(CudaAttention, TokenByTokenGivesTheSameBits) {
   std::mt19937 random(11);
-  for (const AttentionCase& shape : kCases) {
+  for (const AttentionCase& shape : with_caches(kCases)) {
     const std::vector<Tokens> tokens{Tokens(shape, 7)};
     const auto expected = attend(shape, tokens, cuts_every(shape.tokens, shape.tokens));
     EXPECT_TRUE(same_bits(attend(shape, tokens, cuts_every(shape.tokens, 1))[0], expected[0]))
@@ -257,7 +273,7 @@ TEST_F(CudaAttention, TokenByTokenGivesTheSameBits) {
 // Three sequences at different positions in the same steps.
 TEST_F(CudaAttention, OtherSequencesAndPaddingDoNotMatter) {
   std::mt19937 random(12);
-  for (const AttentionCase& shape : kCases) {
+  for (const AttentionCase& shape : with_caches(kCases)) {
     const std::vector<Tokens> tokens{{shape, 1}, {shape, 2}, {shape, 3}};
     std::vector<Step> alone, together;
     for (int i = 0; i < 3; ++i) alone.push_back({{i, 0, shape.tokens}});
@@ -281,8 +297,9 @@ TEST_F(CudaAttention, OtherSequencesAndPaddingDoNotMatter) {
 
 // More tiles than are merged at once.
 TEST_F(CudaAttention, LongContextsDoNotDependOnTheStepSize) {
-  for (const int window : {0, 2000}) {
-    const AttentionCase shape{1, 2, 128, 2200, window};
+  for (const auto& [window, type] :
+       {std::pair{0, CacheType::Plain}, {2000, CacheType::Plain}, {0, CacheType::Int8}}) {
+    const AttentionCase shape{1, 2, 128, 2200, window, type};
     const std::vector<Tokens> tokens{{shape, 4}};
     const int last = shape.tokens - 1;
     const auto whole = attend(shape, tokens, {{{0, 0, shape.tokens}}});
@@ -293,10 +310,14 @@ TEST_F(CudaAttention, LongContextsDoNotDependOnTheStepSize) {
 }
 
 TEST_F(CudaAttention, ManySequencesShareACopiedPage) {
-  for (const int width : {5, 64, 128}) {
+  for (const auto& [width, type] : {std::pair{5, CacheType::Plain},
+                                    {64, CacheType::Plain},
+                                    {128, CacheType::Plain},
+                                    {5, CacheType::Fp8},
+                                    {128, CacheType::Int8}}) {
     const int tokens = 40;
-    const Pool pool({3, 2, width}, 4);
-    const AttentionCase shape{2, 1, width, tokens, 0};
+    const Pool pool({3, 2, width, type}, 4);
+    const AttentionCase shape{2, 1, width, tokens, 0, type};
     const Tokens of(shape, 8);
     const Slice keys(of.k, tokens, 2 * width, {}), values(of.v, tokens, 2 * width, {});
     TestBatch prefill;
@@ -333,7 +354,7 @@ void expect_sharing_changes_nothing(const AttentionCase& shape) {
   const int beams = 6, rows = shape.group == 1 ? 2 : 1, start = shape.tokens - rows;
   const int each = shape.tokens / kPageTokens + 1;
   const int settled = start / kTileKeys * kTilePages;  // pages
-  const Pool pool({2, shape.kv_heads, shape.width}, each * (beams + 1));
+  const Pool pool({2, shape.kv_heads, shape.width, shape.type}, each * (beams + 1));
   const auto page = [&](int beam, int i) { return PageId{(beam + 1) * each - 1 - i}; };
   const Tokens prompt(shape, 7), fresh(shape, 8);
   TestBatch prefill;
@@ -391,7 +412,7 @@ void expect_sharing_changes_nothing(const AttentionCase& shape) {
 }
 
 TEST_F(CudaAttention, SharedPagesGiveTheSameBits) {
-  for (const AttentionCase& shape : kCases) {
+  for (const AttentionCase& shape : with_caches(kCases)) {
     if (shape.tokens >= 2 * kTileKeys) expect_sharing_changes_nothing(shape);
   }
 }
@@ -401,6 +422,8 @@ TEST_F(CudaAttention, ManySharedPagesGiveTheSameBits) {
   for (const AttentionCase& shape : {AttentionCase{32, 1, 64, 900, 0},
                                      {32, 4, 128, 1000, 0},
                                      {32, 1, 128, 1200, 300},
+                                     {32, 4, 128, 1000, 0, CacheType::Int8},
+                                     {32, 1, 64, 900, 200, CacheType::Fp8},
                                      {16, 2, 256, 900, 0}})
     expect_sharing_changes_nothing(shape);
 }
@@ -408,6 +431,43 @@ TEST_F(CudaAttention, ManySharedPagesGiveTheSameBits) {
 // Small, because compute-sanitizer's racecheck is slow.
 TEST_F(CudaAttention, AFewSharedPages) {
   expect_sharing_changes_nothing({1, 7, 128, 140, 0});
+  expect_sharing_changes_nothing({1, 7, 128, 140, 0, CacheType::Int8});
+}
+
+// What is not finite in a key or a value is never read as a number. In 8 bits it takes its token's
+// whole head with it; in a plain value it stays in its column. Earlier rows of the step select
+// their scores, so a key that they do not see does nothing; a value of their tile meets a weight of
+// 0, and 0 times NaN is NaN. The sequence fails at the token itself anyway, and rows of earlier
+// tiles stay as they are.
+void expect_no_numbers(const AttentionCase& shape, float bad, bool in_keys) {
+  const int sick = 70, column = 3;
+  const int first = in_keys ? sick : sick / kTileKeys * kTileKeys;
+  Tokens tokens(shape, 7);
+  (in_keys ? tokens.k : tokens.v)[std::size_t(sick * shape.width + column)] = bad;
+  const auto out = attend(shape, {tokens}, {{{0, 0, 99}}, {{0, 99, 1}}})[0];
+  const bool all_columns = in_keys || shape.type != CacheType::Plain;
+  for (int row = 0; row < shape.tokens; ++row) {
+    int wrong = 0;
+    for (int i = 0; i < shape.q_width(); ++i) {
+      const bool number = row < first || (!all_columns && i % shape.width != column);
+      wrong += std::isfinite(out[std::size_t(row * shape.q_width() + i)]) != number;
+    }
+    EXPECT_EQ(wrong, 0) << shape.name() << ", row " << row << ", " << bad << " in "
+                        << (in_keys ? "a key" : "a value");
+  }
+}
+
+TEST_F(CudaAttention, WhatIsNotFiniteIsNeverReadAsANumber) {
+  for (const int width : {16, 128}) {
+    for (const CacheType type : kCacheTypes) {
+      const AttentionCase shape{1, 2, width, 100, 0, type};
+      for (const bool in_keys : {true, false}) {
+        expect_no_numbers(shape, std::nanf(""), in_keys);
+        // An infinite plain key is one that queries of the other sign turn away.
+        if (type != CacheType::Plain || !in_keys) expect_no_numbers(shape, HUGE_VALF, in_keys);
+      }
+    }
+  }
 }
 
 }  // namespace

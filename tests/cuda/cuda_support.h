@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <string_view>
 
 #include "../backend/cpu_support.h"
 #include "backend/cuda/kernels.h"
@@ -17,6 +18,18 @@ namespace counterbeam {
 inline bool device_is_there() {
   int count = 0;
   return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
+
+// Whether a product is left to real devices: an emulated one (tests/cuda_emulated) is slow.
+inline bool is_left_out(int rows, int out, int in) {
+  static const bool emulated = [] {
+    cudaDeviceProp properties{};
+    return cudaGetDeviceProperties(&properties, 0) == cudaSuccess &&
+           std::string_view(properties.name) == "emulated";
+  }();
+  constexpr double kMostWeights = 4e5, kMostProducts = 5e6;
+  const double weights = double(out) * in;
+  return emulated && (weights > kMostWeights || rows * weights > kMostProducts);
 }
 
 class CudaTest : public ::testing::Test {

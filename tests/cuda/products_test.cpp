@@ -117,7 +117,8 @@ constexpr Size kSizes[] = {{1, 1, 1},        {1, 64, 64},     {3, 300, 72},     
                            {300, 200, 1000}, {3100, 320, 520}};
 
 TEST_F(CudaProducts, AreSumsOfProducts) {
-  for (const Size& size : kSizes) expect_sums(size);
+  for (const Size& size : kSizes)
+    if (!is_left_out(size.rows, size.out, size.in)) expect_sums(size);
 }
 
 // Small, because compute-sanitizer's racecheck is slow.
@@ -153,8 +154,9 @@ TEST_F(CudaProducts, GateTheSecondHalfByTheFirst) {
 }
 
 TEST_F(CudaProducts, ARowDoesNotDependOnTheOtherRows) {
-  for (const Size& size :
-       {Size{3000, 1152, 896}, Size{700, 320, 4864}, Size{600, 9728, 192}, Size{520, 37888, 192}}) {
+  for (const Size& size : {Size{3000, 1152, 896}, Size{700, 320, 4864}, Size{600, 9728, 192},
+                           Size{520, 37888, 192}, Size{520, 72, 600}}) {
+    if (is_left_out(1, size.out, size.in)) continue;
     const auto packed = pack(size.out, size.in, 21);
     const auto x = Numbers(22).many(std::size_t(size.rows) * std::size_t(size.in));
     for (const Finish finish : {Finish::StoreFloat, Finish::Store}) {

@@ -21,6 +21,22 @@ TEST(SimulatedDevice, LayersWithWindowsInRandomSchedules) {
   EXPECT_GE(run_schedules(tiny_windows(), 6, 10, {.device = "cuda"}).dropped, 10);
 }
 
+TEST(SimulatedDevice, CachesOfEightBitsInRandomSchedules) {
+  for (const CacheType type : {CacheType::Fp8, CacheType::Int8}) {
+    run_schedules(tiny_attention(), 4, 10, {.device = "cuda", .cache_type = type});
+    run_schedules(tiny_recurrent(), 4, 10, {.device = "cuda", .cache_type = type});
+  }
+}
+
+TEST(SimulatedDevice, CodesTakeHalfTheMemoryOfBf16) {
+  const auto ops = make_cuda_ops();
+  const std::int64_t bf16 = ops->page_bytes({3, 4, 128});
+  for (const CacheType type : {CacheType::Fp8, CacheType::Int8}) {
+    EXPECT_GE(ops->page_bytes({3, 4, 128, type}), bf16 / 2);
+    EXPECT_LE(ops->page_bytes({3, 4, 128, type}), bf16 * 53 / 100);
+  }
+}
+
 TEST(SimulatedDevice, HeadsTooWideAreRefused) {
   const auto ops = make_cuda_ops();
   ops->make_kv_store({.layers = 1, .heads = 1, .head_dim = 256}, 4);

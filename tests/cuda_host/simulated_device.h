@@ -20,6 +20,14 @@ void enqueue(cudaStream_t stream, std::function<void()> work);
 // How often work was put on any stream: kernels, copies and graphs.
 int enqueued();
 
+// From now on, `count` calls of the device fail, starting with the call number `first`. Counted are
+// the calls that may fail on a real device: allocations, copies, launches, captures and waits.
+void fail_device_calls(int first, int count);
+// How many calls of that kind there were since then.
+int device_calls();
+// Allocations, streams, events and graphs that exist.
+int device_objects();
+
 inline float number(cuda::Bf16 x) {
   return __bfloat162float(x);
 }

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "backend/cuda/products.h"
-#include "cuda_host/simulated_device.h"
+#include "cuda_host/simulated_codes.h"
 
 namespace counterbeam::cuda {
 namespace {
@@ -20,6 +20,11 @@ using testing::stored;
 std::size_t place_of(int out, int in, int inputs) {
   const int block = out / kBlock * blocks_of(inputs) + in / kBlock;
   return std::size_t(block) * kBlockElements + std::size_t(out % kBlock * kBlock + in % kBlock);
+}
+
+float weight_at(const Weights& weights, int out, int in) {
+  if (weights.codes.records != nullptr) return code_value(weights, out, in);
+  return number(weights.blocks[place_of(out, in, weights.in)]);
 }
 
 float silu(float x) {
@@ -170,8 +175,7 @@ void product(cudaStream_t stream, const ProductDevice&, const ProductTarget& tar
              const Weights& weights) {
   const auto output = [=](int r, int o) {
     float sum = 0;
-    for (int i = 0; i < weights.in; ++i)
-      sum += number(row_of(x, r)[i]) * number(weights.blocks[place_of(o, i, weights.in)]);
+    for (int i = 0; i < weights.in; ++i) sum += number(row_of(x, r)[i]) * weight_at(weights, o, i);
     return target.bias == nullptr ? sum : sum + target.bias[o];
   };
   if (target.finish == Finish::StoreFloat) {

@@ -3,6 +3,7 @@
 #include <map>
 #include <vector>
 
+#include "backend/cache_codes.h"
 #include "base/error.h"
 #include "cuda_host/simulated_device.h"
 
@@ -32,12 +33,41 @@ void turn(Matrix x, int heads, const DeviceRope& rope, const DeviceBatch& batch)
   }
 }
 
-// The head of a token in a page.
-Bf16* head_at(Bf16* pool, const KvView& kv, int layer, int page, int head, int token) {
+// The block of a page's head.
+Bf16* block_at(Bf16* pool, const KvView& kv, int layer, int page, int head) {
   const std::size_t at = (std::size_t(layer) * std::size_t(kv.pages) + std::size_t(page)) *
                              std::size_t(kv.shape.heads) +
                          std::size_t(head);
-  return pool + (at * kPageTokens + std::size_t(token)) * std::size_t(kv.shape.head_dim);
+  return pool + at * std::size_t(block_elements(kv.shape));
+}
+
+// Scale and codes of a token in a block of a cache of 8 bits.
+struct Codes {
+  Codes(Bf16* block, const KvShape& shape, int token)
+      : scale(reinterpret_cast<float*>(block) + token),
+        codes(reinterpret_cast<std::uint8_t*>(reinterpret_cast<float*>(block) + kPageTokens) +
+              token * shape.head_dim) {}
+  float* scale;
+  std::uint8_t* codes;
+};
+
+void store_head(Bf16* block, const KvShape& shape, int token, const Bf16* from) {
+  if (shape.type == CacheType::Plain) {
+    std::copy_n(from, shape.head_dim, block + token * shape.head_dim);
+    return;
+  }
+  std::vector<float> numbers;
+  for (int i = 0; i < shape.head_dim; ++i) numbers.push_back(number(from[i]));
+  const HeadCoder coder(shape.type, numbers.data(), shape.head_dim);
+  const Codes to(block, shape, token);
+  *to.scale = coder.scale();
+  for (int i = 0; i < shape.head_dim; ++i) to.codes[i] = coder.code(numbers[std::size_t(i)]);
+}
+
+double read_head(Bf16* block, const KvShape& shape, int token, int column) {
+  if (shape.type == CacheType::Plain) return double{number(block[token * shape.head_dim + column])};
+  const Codes of(block, shape, token);
+  return double{number(stored(code_value(shape.type, of.codes[column]) * *of.scale))};
 }
 
 // The page from which a row reads a key: from the tile list if there is one.
@@ -69,17 +99,19 @@ void attend_head(Matrix out, Matrix q, const KvView& kv, int layer, int head, in
   std::vector<double> weights, sums(std::size_t(d), 0.0);
   double top = -INFINITY, sum = 0;
   for (int key = first; key <= position; ++key) {
-    const Bf16* k = head_at(kv.keys, kv, layer, pages.page(row, key), kv_head, key % kPageTokens);
+    Bf16* block = block_at(kv.keys, kv, layer, pages.page(row, key), kv_head);
     double score = 0;
-    for (int i = 0; i < d; ++i) score += double{number(query[i])} * double{number(k[i])};
+    for (int i = 0; i < d; ++i)
+      score += double{number(query[i])} * read_head(block, kv.shape, key % kPageTokens, i);
     weights.push_back(score * double{scale});
     top = std::max(top, weights.back());
   }
   for (int key = first; key <= position; ++key) {
-    const Bf16* v = head_at(kv.values, kv, layer, pages.page(row, key), kv_head, key % kPageTokens);
+    Bf16* block = block_at(kv.values, kv, layer, pages.page(row, key), kv_head);
     const double weight = std::exp(weights[std::size_t(key - first)] - top);
     sum += weight;
-    for (int i = 0; i < d; ++i) sums[std::size_t(i)] += weight * double{number(v[i])};
+    for (int i = 0; i < d; ++i)
+      sums[std::size_t(i)] += weight * read_head(block, kv.shape, key % kPageTokens, i);
   }
   for (int i = 0; i < d; ++i)
     row_of(out, row)[head * d + i] = stored(static_cast<float>(sums[std::size_t(i)] / sum));
@@ -135,8 +167,8 @@ void store_kv(cudaStream_t stream, const KvView& kv, int layer, Matrix k, Matrix
       const DeviceSegment& segment = batch.segments[batch.row_segment[r]];
       const int page = batch.pages[segment.first_page + position / kPageTokens];
       for (int h = 0; h < kv.shape.heads; ++h) {
-        std::copy_n(row_of(k, r) + h * d, d, head_at(kv.keys, kv, layer, page, h, token));
-        std::copy_n(row_of(v, r) + h * d, d, head_at(kv.values, kv, layer, page, h, token));
+        store_head(block_at(kv.keys, kv, layer, page, h), kv.shape, token, row_of(k, r) + h * d);
+        store_head(block_at(kv.values, kv, layer, page, h), kv.shape, token, row_of(v, r) + h * d);
       }
     }
   });
@@ -236,9 +268,10 @@ void copy_pages(cudaStream_t stream, const KvView& kv, const CopyList& copies) {
       for (int at = 0; at < kv.shape.layers * kv.shape.heads; ++at) {
         const int layer = at / kv.shape.heads, head = at % kv.shape.heads;
         for (Bf16* pool : {kv.keys, kv.values})
-          std::copy_n(head_at(pool, kv, layer, copies.from[i], head, 0),
-                      copies.tokens[i] * kv.shape.head_dim,
-                      head_at(pool, kv, layer, copies.to[i], head, 0));
+          std::copy_n(block_at(pool, kv, layer, copies.from[i], head),
+                      kv.shape.type == CacheType::Plain ? copies.tokens[i] * kv.shape.head_dim
+                                                        : block_elements(kv.shape),
+                      block_at(pool, kv, layer, copies.to[i], head));
       }
     }
   });

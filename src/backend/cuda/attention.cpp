@@ -67,7 +67,8 @@ void attention(cudaStream_t stream, Matrix out, Matrix q, const KvView& kv, int 
   const std::size_t partials = partial_results(batch.rows, heads, batch.longest_context);
   const long blocks = long{tiles} * kv.shape.heads * batch.segment_count;
   const bool cluster = batch.longest_segment == 1 && group <= cluster_group() && !general &&
-                       tiles <= cluster_tiles() && blocks <= kClusterBlocks;
+                       kv.shape.type == CacheType::Plain && tiles <= cluster_tiles() &&
+                       blocks <= kClusterBlocks;
   if (cluster) {
     attend_in_clusters(stream, in, width, tiles);
   } else if (few && batch.tiles != nullptr && partials * partial_bytes(width) <= kMostWorkspace) {

@@ -55,13 +55,14 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) __launch_bounds__(kFewThreads)
   }
   wait_for_predecessor();
   if (threadIdx.x == 0 && !rows.tile.settled) start_tile(memory.tile, in, rows);
-  complete_tile<D, false>(memory.tile, in, rows);
+  NextCodes<D, TileLoad::Bulk> no_codes;
+  complete_tile<D, TileLoad::Bulk>(memory.tile, in, rows, no_codes);
   Queries<D, kRows, kFewThreads, false> queries;
   queries.load(in, rows, 0);
   queries.store(memory.queries.rows);
   __syncthreads();
   const int row_of_lane = (threadIdx.x & 31) / 4;
-  attend<D, false>(
+  attend<D, TileLoad::Bulk>(
       memory.queries.rows, memory.tile, 0, in, rows, 0, WarpShare<D>(rows.count()), [] {},
       [&](int half, const RowSum& sum) {
         if (threadIdx.x < 32 && (threadIdx.x & 3) == 0) partial.sums[row_of_lane + half * 8] = sum;

@@ -59,12 +59,57 @@ __device__ __forceinline__ void start_tile(TileMemory<D>& memory, const Attentio
   start_values(memory, in, rows);
 }
 
+// The codes of a tile, in registers while the tile before is computed. Wide heads would take too
+// many, and are loaded when they are needed. Nothing for other kinds of tiles.
+template <int D, TileLoad kLoad>
+class NextCodes {
+ public:
+  __device__ __forceinline__ void load(const AttentionInput&, const ReaderRows&) {}
+  __device__ __forceinline__ void store(TileMemory<D>&, const AttentionInput&, const ReaderRows&) {}
+};
+
+template <int D>
+requires(D <= 128) class NextCodes<D, TileLoad::Codes> {
+ public:
+  __device__ __forceinline__ void load(const AttentionInput& in, const ReaderRows& rows) {
+    const SharedTile& tile = rows.tile;
+    if (tile.readers == 0) return;
+    keys_.load(in.kv.keys, in.kv, rows.kv_head, tile.pages, tile.stored);
+    values_.load(in.kv.values, in.kv, rows.kv_head, tile.pages, tile.stored);
+  }
+  __device__ __forceinline__ void store(TileMemory<D>& memory, const AttentionInput& in,
+                                        const ReaderRows&) {
+    keys_.store(memory.keys, in.kv.type);
+    values_.store(memory.values, in.kv.type);
+  }
+
+ private:
+  KvCodeTile<D, kFewThreads> keys_, values_;
+};
+
+template <>
+class NextCodes<256, TileLoad::Codes> {
+ public:
+  __device__ __forceinline__ void load(const AttentionInput&, const ReaderRows&) {}
+  __device__ __forceinline__ void store(TileMemory<256>& memory, const AttentionInput& in,
+                                        const ReaderRows& rows) {
+    const SharedTile& tile = rows.tile;
+    KvCodeTile<256, kFewThreads> codes;
+    codes.load(in.kv.keys, in.kv, rows.kv_head, tile.pages, tile.stored);
+    codes.store(memory.keys, in.kv.type);
+    codes.load(in.kv.values, in.kv, rows.kv_head, tile.pages, tile.stored);
+    codes.store(memory.values, in.kv.type);
+  }
+};
+
 // By all threads, before a __syncthreads(): loads what the bulk copies do not.
-template <int D, bool kGeneral>
+template <int D, TileLoad kLoad>
 __device__ __forceinline__ void complete_tile(TileMemory<D>& memory, const AttentionInput& in,
-                                              const ReaderRows& rows) {
+                                              const ReaderRows& rows, NextCodes<D, kLoad>& codes) {
   const int thread = threadIdx.x, stored = rows.tile.stored, head = rows.kv_head;
-  if (kGeneral) {
+  if (kLoad == TileLoad::Codes) {
+    codes.store(memory, in, rows);
+  } else if (kLoad == TileLoad::Gather) {
     const auto& pages = rows.tile.pages;
     gather_tile<D>(memory.keys, in.kv.keys, in, head, pages, stored, thread, kFewThreads);
     gather_tile<D>(memory.values, in.kv.values, in, head, pages, stored, thread, kFewThreads);
@@ -92,14 +137,14 @@ struct WarpShare {
 // they lie at `queries`. `parity`: of the tile's barriers. Of query row 8 half + lane / 4:
 // sum_of(half, sum) is called by all lanes, values_of(half, column, low, high) for a lane's
 // columns. keys_read() is called as soon as the warp is done with the keys.
-template <int D, bool kGeneral, typename KeysRead, typename SumOf, typename ValuesOf>
+template <int D, TileLoad kLoad, typename KeysRead, typename SumOf, typename ValuesOf>
 __device__ __forceinline__ void attend(const char* queries, TileMemory<D>& tile, int parity,
                                        const AttentionInput& in, const ReaderRows& rows, int first,
                                        const WarpShare<D>& share, const KeysRead& keys_read,
                                        const SumOf& sum_of, const ValuesOf& values_of) {
   const int lane = threadIdx.x & 31;
   const std::uint32_t query = row_at<D>(shared_address(queries), lane & 15, lane >> 4);
-  if (!kGeneral) barrier_wait(&tile.barriers[0], parity);
+  if (kLoad == TileLoad::Bulk) barrier_wait(&tile.barriers[0], parity);
   float s[1][8][4];
   score<D>(s, shared_address(tile.keys), 0,
            [&](int k, std::uint32_t(&a)[1][4]) { load_matrices(a[0], piece_at(query, 2 * k)); });
@@ -114,7 +159,7 @@ __device__ __forceinline__ void attend(const char* queries, TileMemory<D>& tile,
   weigh(p, made, s, in.scale);
   sum_of(0, made[0][0]);
   sum_of(1, made[0][1]);
-  if (!kGeneral) barrier_wait(&tile.barriers[1], parity);
+  if (kLoad == TileLoad::Bulk) barrier_wait(&tile.barriers[1], parity);
   constexpr int kPieces = 4;  // multiplied at a time
   for (int piece = share.first_piece; piece < share.first_piece + share.pieces; piece += kPieces) {
     float o[1][kPieces][4] = {};

@@ -13,18 +13,21 @@ struct LayerPages {
   Bf16* keys;
   Bf16* values;
   int heads, head_dim;
+  int block;  // block_elements()
+  CacheType type;
 
+  // The block of a page's head.
   __host__ __device__ std::size_t at(int page, int head) const {
-    return (std::size_t(page) * std::size_t(heads) + std::size_t(head)) * std::size_t(kPageTokens) *
-           std::size_t(head_dim);
+    return (std::size_t(page) * std::size_t(heads) + std::size_t(head)) * std::size_t(block);
   }
 };
 
 inline LayerPages layer_pages(const KvView& kv, int layer) {
-  const std::size_t first = std::size_t(layer) * std::size_t(kv.pages) *
-                            std::size_t(kv.shape.heads) * std::size_t(kPageTokens) *
-                            std::size_t(kv.shape.head_dim);
-  return {kv.keys + first, kv.values + first, kv.shape.heads, kv.shape.head_dim};
+  const KvShape& shape = kv.shape;
+  const std::size_t first = std::size_t(layer) * std::size_t(kv.pages) * std::size_t(shape.heads) *
+                            std::size_t(block_elements(shape));
+  return {kv.keys + first, kv.values + first,     shape.heads,
+          shape.head_dim,  block_elements(shape), shape.type};
 }
 
 // The softmax state of a query row over one tile, or over all tiles so far.
@@ -49,9 +52,15 @@ struct AttentionInput {
   int partial_tiles;
 };
 
+// How a tile of keys or values gets into shared memory: by bulk copies; element by element, where
+// the head is narrower than the tile or rows are not aligned; or from the codes of a cache of 8
+// bits. All give the same numbers.
+enum class TileLoad { Bulk, Gather, Codes };
+
 // `width`: 64, 128 or 256, at least the head's; `general`: the head is narrower, or rows are not
 // 16-byte aligned. `tiles`: of the longest context, at most cluster_tiles(). Clusters REQUIRE
-// segments of one row and at most cluster_group() heads per key head; parts REQUIRE batch.tiles.
+// segments of one row, at most cluster_group() heads per key head and no codes; parts REQUIRE
+// batch.tiles.
 void attend_in_clusters(cudaStream_t stream, const AttentionInput& in, int width, int tiles);
 void attend_in_parts(cudaStream_t stream, const AttentionInput& in, int width, bool general);
 void attend_many(cudaStream_t stream, const AttentionInput& in, int width, bool general);
@@ -59,6 +68,14 @@ int cluster_tiles();
 int cluster_group();
 
 #ifdef __CUDACC__
+// Calls f.template operator()<TileLoad>() with the one that suits the input.
+template <typename F>
+void with_load(const AttentionInput& in, bool general, const F& f) {
+  if (general) return f.template operator()<TileLoad::Gather>();
+  if (in.kv.type != CacheType::Plain) return f.template operator()<TileLoad::Codes>();
+  f.template operator()<TileLoad::Bulk>();
+}
+
 // Allows a kernel to use that much dynamic shared memory.
 template <auto kKernel>
 void allow_shared(int bytes) {

@@ -23,13 +23,13 @@ struct Shape {
 };
 
 // Loads tiles in order, starting at the block's first.
-template <int D, bool kGeneral>
+template <int D, TileLoad kLoad>
 class TileLoader {
  public:
   __device__ TileLoader(const AttentionInput& in, const QueryRows& rows, char* memory,
                         std::uint64_t (*barriers)[2], int first, int end)
       : in_(in), rows_(rows), memory_(memory), barriers_(barriers), first_(first), end_(end) {
-    if (!kGeneral && threadIdx.x == 0) {
+    if (kLoad == TileLoad::Bulk && threadIdx.x == 0) {
       for (int i = 0; i < kStages * 2; ++i) barrier_init(&barriers[i / 2][i % 2], 1);
       barriers_visible();
       tile_pages(pages_, in, rows, first);
@@ -43,7 +43,16 @@ class TileLoader {
   __device__ void start(int tile) {
     if (tile >= end_) return;
     const int stored = stored_keys(rows_, tile), head = rows_.kv_head;
-    if (kGeneral) {
+    if (kLoad == TileLoad::Codes) {
+      tile_pages(pages_, in_, rows_, tile);
+      KvCodeTile<D, Shape<D>::kThreads> keys_of, values_of;
+      keys_of.load(in_.kv.keys, in_.kv, head, pages_, stored);
+      values_of.load(in_.kv.values, in_.kv, head, pages_, stored);
+      keys_of.store(keys(tile), in_.kv.type);
+      values_of.store(values(tile), in_.kv.type);
+      return;
+    }
+    if (kLoad == TileLoad::Gather) {
       tile_pages(pages_, in_, rows_, tile);
       gather_tile<D>(keys(tile), in_.kv.keys, in_, head, pages_, stored, threadIdx.x, blockDim.x);
       gather_tile<D>(values(tile), in_.kv.values, in_, head, pages_, stored, threadIdx.x,
@@ -64,7 +73,8 @@ class TileLoader {
  private:
   __device__ int stage(int tile) const { return (tile - first_) % kStages; }
   __device__ void wait(int tile, int which) const {
-    if (!kGeneral) barrier_wait(&barriers_[stage(tile)][which], (tile - first_) / kStages & 1);
+    if (kLoad == TileLoad::Bulk)
+      barrier_wait(&barriers_[stage(tile)][which], (tile - first_) / kStages & 1);
   }
   const AttentionInput& in_;
   const QueryRows& rows_;
@@ -100,9 +110,9 @@ struct WarpRows {
   }
 };
 
-template <int D, bool kGeneral>
+template <int D, TileLoad kLoad>
 __device__ __forceinline__ void attend_tile(WarpRows<D>& warp, std::uint32_t queries,
-                                            const TileLoader<D, kGeneral>& tiles, int tile,
+                                            const TileLoader<D, kLoad>& tiles, int tile,
                                             const AttentionInput& in) {
   constexpr int M = WarpRows<D>::M, kN = Shape<D>::kColumns / 8;
   const int lane = threadIdx.x & 31, key = tile * kTileKeys;
@@ -161,9 +171,10 @@ __device__ void write(const WarpRows<D>& warp, const AttentionInput& in, const Q
 }
 
 // grid (key heads, segments, row tiles), the rows that see the most keys first.
-template <int D, bool kGeneral>
+template <int D, TileLoad kLoad>
 __global__ void __launch_bounds__(Shape<D>::kThreads, Shape<D>::kBlocks)
     attend_rows(AttentionInput in) {
+  constexpr bool kGeneral = kLoad == TileLoad::Gather;
   extern __shared__ __align__(128) char memory[];
   __shared__ std::uint64_t barriers[kStages][2];
   let_successor_start();
@@ -173,8 +184,8 @@ __global__ void __launch_bounds__(Shape<D>::kThreads, Shape<D>::kBlocks)
   if (first >= rows.count()) return;
   const int tile_first = rows.first_tile(first, in.window);
   const int tile_end = rows.end_tile(first + kRows - 1);
-  TileLoader<D, kGeneral> tiles(in, rows, memory + Shape<D>::kQueryBytes, barriers, tile_first,
-                                tile_end);
+  TileLoader<D, kLoad> tiles(in, rows, memory + Shape<D>::kQueryBytes, barriers, tile_first,
+                             tile_end);
   for (int i = 0; i < kStages; ++i) tiles.start(tile_first + i);
   Queries<D, kRows, Shape<D>::kThreads, kGeneral> queries_here;
   queries_here.load(in, rows, first);
@@ -186,23 +197,23 @@ __global__ void __launch_bounds__(Shape<D>::kThreads, Shape<D>::kBlocks)
   const std::uint32_t queries = shared_address(memory + warp_row * D * 2);
   for (int tile = tile_first; tile < tile_end; ++tile) {
     if (!idle && warp.sees_some(tile * kTileKeys, in.window)) {
-      attend_tile<D, kGeneral>(warp, queries, tiles, tile, in);
+      attend_tile<D, kLoad>(warp, queries, tiles, tile, in);
     } else {
       tiles.wait_for_keys(tile);
       tiles.wait_for_values(tile);
     }
     __syncthreads();
     tiles.start(tile + kStages);
-    if (kGeneral) __syncthreads();
+    if (kLoad != TileLoad::Bulk) __syncthreads();
   }
   write<D, kGeneral>(warp, in, rows, first + warp_row);
 }
 
-template <int D, bool kGeneral>
+template <int D, TileLoad kLoad>
 void attend(cudaStream_t stream, const AttentionInput& in) {
-  allow_shared<attend_rows<D, kGeneral>>(Shape<D>::kBytes);
+  allow_shared<attend_rows<D, kLoad>>(Shape<D>::kBytes);
   const int query_rows = in.batch.longest_segment * in.group;
-  launch(stream, "attention", attend_rows<D, kGeneral>,
+  launch(stream, "attention", attend_rows<D, kLoad>,
          {unsigned(in.kv.heads), unsigned(in.batch.segment_count),
           unsigned((query_rows + kRows - 1) / kRows)},
          Shape<D>::kThreads, Shape<D>::kBytes, in);
@@ -211,9 +222,11 @@ void attend(cudaStream_t stream, const AttentionInput& in) {
 }  // namespace
 
 void attend_many(cudaStream_t stream, const AttentionInput& in, int width, bool general) {
-  if (width == 64) return general ? attend<64, true>(stream, in) : attend<64, false>(stream, in);
-  if (width == 128) return general ? attend<128, true>(stream, in) : attend<128, false>(stream, in);
-  return general ? attend<256, true>(stream, in) : attend<256, false>(stream, in);
+  with_load(in, general, [&]<TileLoad kLoad>() {
+    if (width == 64) return attend<64, kLoad>(stream, in);
+    if (width == 128) return attend<128, kLoad>(stream, in);
+    attend<256, kLoad>(stream, in);
+  });
 }
 
 }  // namespace counterbeam::cuda

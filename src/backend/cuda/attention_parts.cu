@@ -19,7 +19,7 @@ __device__ __forceinline__ bool somebody_sees(const SharedTile& tile, int window
 }
 
 // Computes at most kFewRows query rows of the block's tile, starting at `first`.
-template <int D, bool kGeneral, typename KeysRead>
+template <int D, TileLoad kLoad, typename KeysRead>
 __device__ __forceinline__ void attend_part(const char* queries, TileMemory<D>& tile, int parity,
                                             const AttentionInput& in, const ReaderRows& rows,
                                             int first, const KeysRead& keys_read) {
@@ -34,7 +34,7 @@ __device__ __forceinline__ void attend_part(const char* queries, TileMemory<D>& 
     places[half] = head * std::size_t(in.partial_tiles) + std::size_t(rows.tile.tile);
   }
   const bool is_row[] = {from + lane / 4 < rows.count(), from + 8 + lane / 4 < rows.count()};
-  attend<D, kGeneral>(
+  attend<D, kLoad>(
       queries + share.first_row * D * 2, tile, parity, in, rows, from, share, keys_read,
       [&](int half, const RowSum& sum) {
         const bool writes = share.first_piece == 0 && (lane & 3) == 0;
@@ -69,28 +69,34 @@ struct BlockTiles {
   }
 };
 
-template <int D, bool kGeneral>
+template <int D, TileLoad kLoad>
 __global__ void __launch_bounds__(kFewThreads) attend_parts(AttentionInput in) {
+  constexpr bool kGeneral = kLoad == TileLoad::Gather;
   extern __shared__ __align__(128) char shared[];
   auto& [tile, query_memory] = *reinterpret_cast<PartsMemory<D>*>(shared);
   let_successor_start();
   const BlockTiles tiles(in);
-  const bool copies = !kGeneral && threadIdx.x == 0;
+  const bool copies = kLoad == TileLoad::Bulk && threadIdx.x == 0;
   ReaderRows rows = tiles.rows(0);
+  NextCodes<D, kLoad> codes;
+  if (rows.tile.settled) codes.load(in, rows);
   if (copies) {
     make_barriers(tile);
     if (rows.tile.settled) start_tile(tile, in, rows);
   }
   wait_for_predecessor();
   if (copies && !rows.tile.settled) start_tile(tile, in, rows);
+  if (!rows.tile.settled) codes.load(in, rows);
   Queries<D, kFewRows<D>, kFewThreads, kGeneral> queries;
   queries.load(in, rows, 0);
   for (int i = 0; rows.tile.readers > 0; ++i) {
     const ReaderRows next = tiles.rows(i + 1);
     queries.store(query_memory.rows);
     queries.load(in, next, 0);
-    if (somebody_sees(rows.tile, in.window)) {
-      complete_tile<D, kGeneral>(tile, in, rows);
+    const bool seen = somebody_sees(rows.tile, in.window);
+    if (seen) complete_tile<D, kLoad>(tile, in, rows, codes);
+    codes.load(in, next);
+    if (seen) {
       for (int first = 0; first < rows.count(); first += kFewRows<D>) {
         if (first > 0) {
           Queries<D, kFewRows<D>, kFewThreads, kGeneral> more;
@@ -101,7 +107,7 @@ __global__ void __launch_bounds__(kFewThreads) attend_parts(AttentionInput in) {
         __syncthreads();
         // The next tile's keys are copied while the values are multiplied.
         const bool last = first + kFewRows<D> >= rows.count();
-        attend_part<D, kGeneral>(query_memory.rows, tile, i & 1, in, rows, first, [&] {
+        attend_part<D, kLoad>(query_memory.rows, tile, i & 1, in, rows, first, [&] {
           if (!last) return;
           __syncthreads();
           if (copies) start_keys(tile, in, next);
@@ -228,25 +234,27 @@ int resident_blocks(std::size_t shared_bytes) {
   return count;
 }
 
-template <int D, bool kGeneral>
+template <int D, TileLoad kLoad>
 void attend(cudaStream_t stream, const AttentionInput& in) {
-  constexpr auto kKernel = attend_parts<D, kGeneral>;
+  constexpr auto kKernel = attend_parts<D, kLoad>;
   constexpr int kBytes = sizeof(PartsMemory<D>);
   allow_shared<kKernel>(kBytes);
   const int most = in.batch.rows * in.partial_tiles * in.kv.heads;
   launch(stream, "attention", kKernel, unsigned(std::min(most, resident_blocks<kKernel>(kBytes))),
          kFewThreads, kBytes, in);
   const int items = in.batch.rows * in.heads * (D / (32 * kMergeColumns<D>));
-  launch(stream, "merging attention", merge_parts<D, kGeneral>,
+  launch(stream, "merging attention", merge_parts<D, kLoad == TileLoad::Gather>,
          unsigned((items + kMergeWarps - 1) / kMergeWarps), kMergeWarps * 32, 0, in);
 }
 
 }  // namespace
 
 void attend_in_parts(cudaStream_t stream, const AttentionInput& in, int width, bool general) {
-  if (width == 64) return general ? attend<64, true>(stream, in) : attend<64, false>(stream, in);
-  if (width == 128) return general ? attend<128, true>(stream, in) : attend<128, false>(stream, in);
-  return general ? attend<256, true>(stream, in) : attend<256, false>(stream, in);
+  with_load(in, general, [&]<TileLoad kLoad>() {
+    if (width == 64) return attend<64, kLoad>(stream, in);
+    if (width == 128) return attend<128, kLoad>(stream, in);
+    attend<256, kLoad>(stream, in);
+  });
 }
 
 }  // namespace counterbeam::cuda

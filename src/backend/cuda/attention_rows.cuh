@@ -3,7 +3,7 @@
 // head f % group of token f / group.
 #pragma once
 
-#include "backend/cuda/attention_tile.cuh"
+#include "backend/cuda/attention_codes.cuh"
 
 namespace counterbeam::cuda {
 
@@ -155,7 +155,10 @@ __device__ __forceinline__ void gather_tile(char* to, const Bf16* pool, const At
     Bf16 value = __float2bfloat16_rn(0.0f);
     if (token < stored && column < d) {
       const int page = token < kPageTokens ? pages[0] : pages[1];
-      value = pool[in.kv.at(page, kv_head) + page_index(token % kPageTokens, column, d)];
+      const int at = token % kPageTokens;
+      const Bf16* block = pool + in.kv.at(page, kv_head);
+      value = in.kv.type == CacheType::Plain ? block[page_index(at, column, d)]
+                                             : decoded(block, in.kv.type, at, column, d);
     }
     *reinterpret_cast<Bf16*>(to + tile_offset<D>(token, column / 8) + column % 8 * 2) = value;
   }

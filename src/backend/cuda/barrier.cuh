@@ -18,9 +18,11 @@ __device__ __forceinline__ void barrier_init(std::uint64_t* barrier, int arrival
 __device__ __forceinline__ void barriers_visible() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
+__device__ __forceinline__ void barrier_arrive(std::uint32_t barrier_address) {
+  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier_address) : "memory");
+}
 __device__ __forceinline__ void barrier_arrive(std::uint64_t* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier))
-               : "memory");
+  barrier_arrive(shared_address(barrier));
 }
 __device__ __forceinline__ void barrier_expect(std::uint64_t* barrier, int bytes) {
   asm volatile(
@@ -28,12 +30,15 @@ __device__ __forceinline__ void barrier_expect(std::uint64_t* barrier, int bytes
       "r"(bytes)
       : "memory");
 }
-__device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, int parity) {
+__device__ __forceinline__ void barrier_wait(std::uint32_t barrier_address, int parity) {
   asm volatile(
       "{.reg .pred p; again: mbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1; "
-      "@!p bra again;}" ::"r"(shared_address(barrier)),
+      "@!p bra again;}" ::"r"(barrier_address),
       "r"(parity)
       : "memory");
+}
+__device__ __forceinline__ void barrier_wait(std::uint64_t* barrier, int parity) {
+  barrier_wait(shared_address(barrier), parity);
 }
 
 // Orders this thread's writes to shared memory before bulk copies that are started after the next

@@ -25,10 +25,9 @@ int pages_of(const Segment& segment) {
 }  // namespace
 
 void BatchUpload::make_room(std::size_t bytes) {
-  if (host_.bytes() > 0)
-    return check(bytes <= kBytes ? cudaSuccess : cudaErrorInvalidValue,
-                 "a step with too many rows and pages");
-  host_ = PinnedMemory(kBytes);
+  check(bytes <= kBytes ? cudaSuccess : cudaErrorInvalidValue,
+        "a step with too many rows and pages");
+  host_.want(kBytes);
   device_.want(kBytes, "the rows of a step");
 }
 
@@ -110,10 +109,8 @@ void BatchUpload::send(cudaStream_t stream) {
 }
 
 const int* BatchUpload::send_rows(cudaStream_t stream, std::span<const int> rows, int count) {
-  if (host_rows_.bytes() == 0) {
-    host_rows_ = PinnedMemory(kRowBytes);
-    device_rows_.want(kRowBytes, "the rows of a step");
-  }
+  host_rows_.want(kRowBytes);
+  device_rows_.want(kRowBytes, "the rows of a step");
   const std::size_t bytes = std::size_t(count) * sizeof(int);
   check(bytes <= kRowBytes ? cudaSuccess : cudaErrorInvalidValue, "too many rows wanted");
   int* host = reinterpret_cast<int*>(host_rows_.data());

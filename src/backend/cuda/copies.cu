@@ -46,11 +46,14 @@ __global__ void __launch_bounds__(kThreads)
   wait_for_predecessor();
   constexpr int kTogether = sizeof(T) / sizeof(Bf16);
   const int layer = int(blockIdx.x) / shape.heads, head = int(blockIdx.x) % shape.heads;
-  const LayerPages of_page{nullptr, nullptr, shape.heads, shape.head_dim};
+  const int block = block_elements(shape);
+  const LayerPages of_page{nullptr, nullptr, shape.heads, shape.head_dim, block, shape.type};
   T* pool = (blockIdx.y == 0 ? keys : values) + of_page.at(layer * pages, 0) / kTogether;
   const T* from = pool + of_page.at(copies.from[blockIdx.z], head) / kTogether;
   T* to = pool + of_page.at(copies.to[blockIdx.z], head) / kTogether;
-  const int count = copies.tokens[blockIdx.z] * shape.head_dim / kTogether;
+  const int elements =
+      shape.type == CacheType::Plain ? copies.tokens[blockIdx.z] * shape.head_dim : block;
+  const int count = elements / kTogether;
   for (int i = threadIdx.x; i < count; i += kThreads) to[i] = from[i];
 }
 
@@ -72,7 +75,7 @@ void copy_states(cudaStream_t stream, const StateView& states, const CopyList& c
 void copy_pages(cudaStream_t stream, const KvView& kv, const CopyList& copies) {
   if (copies.count == 0) return;
   const dim3 grid(unsigned(kv.shape.layers * kv.shape.heads), 2, unsigned(copies.count));
-  if (kv.shape.head_dim % 8 == 0) {
+  if (kv.shape.head_dim % 8 == 0 || kv.shape.type != CacheType::Plain) {
     launch(stream, "copying pages", copy_heads<uint4>, grid, dim3(kThreads), 0,
            reinterpret_cast<uint4*>(kv.keys), reinterpret_cast<uint4*>(kv.values), kv.shape,
            kv.pages, copies);

@@ -68,21 +68,22 @@ void CudaOps::run_jobs(std::span<HeadResult> results, Matrix x, const PackedMatr
   const std::size_t mix_bytes = on_device.mixes.size() * sizeof(DeviceMix);
   const std::size_t result_bytes = std::size_t(count) * sizeof(DeviceResult);
   const std::size_t workspace = head_workspace(row_count, count, weight.out, kind);
-  if (workspace > workspace_.bytes() || job_bytes + mix_bytes > jobs_.bytes() ||
-      result_bytes > results_.bytes()) {
+  const std::size_t sent_bytes = std::max<std::size_t>(job_bytes + mix_bytes, 1 << 20);
+  if (workspace > workspace_.bytes() || sent_bytes > jobs_.bytes() ||
+      sent_bytes > jobs_there_.bytes() || result_bytes > results_.bytes()) {
     wait();
     workspace_.want(workspace, "drawing tokens");
-    jobs_.want(std::max<std::size_t>(job_bytes + mix_bytes, 1 << 20), "drawing tokens");
-    jobs_there_ = PinnedMemory(jobs_.bytes());
-    results_ = PinnedMemory(std::max<std::size_t>(result_bytes, 1 << 20));
+    jobs_.want(sent_bytes, "drawing tokens");
+    jobs_there_.want(sent_bytes);
+    results_.want(std::max<std::size_t>(result_bytes, 1 << 20));
   }
   // The layers are still computing: jobs are copied on another stream meanwhile.
   std::memcpy(jobs_there_.data(), on_device.jobs.data(), job_bytes);
   if (mix_bytes > 0) std::memcpy(jobs_there_.data() + job_bytes, on_device.mixes.data(), mix_bytes);
   check(cudaMemcpyAsync(jobs_.data(), jobs_there_.data(), job_bytes + mix_bytes,
-                        cudaMemcpyHostToDevice, beside_),
+                        cudaMemcpyHostToDevice, beside_.get()),
         "copying jobs");
-  check(cudaStreamSynchronize(beside_), "copying jobs");
+  check(cudaStreamSynchronize(beside_.get()), "copying jobs");
 
   Matrix rows = x;
   rows.rows = row_count;

@@ -12,6 +12,8 @@ namespace {
 
 // Memory left free beside the cache: activations of a large step, logits, workspace.
 constexpr std::int64_t kReserve = std::int64_t{3} << 30;
+// The largest quantised matrix that products of many rows decode first.
+constexpr std::size_t kMostDecodedBytes = std::size_t{1} << 30;
 
 }  // namespace
 
@@ -54,7 +56,7 @@ std::int64_t CudaOps::cache_bytes(std::int64_t wanted) const {
 }
 
 std::int64_t CudaOps::page_bytes(const KvShape& shape) const {
-  return std::int64_t{2} * shape.layers * shape.heads * shape.head_dim * kPageTokens *
+  return std::int64_t{2} * shape.layers * shape.heads * block_elements(shape) *
          std::int64_t{sizeof(Bf16)};
 }
 
@@ -62,9 +64,40 @@ std::unique_ptr<PackedMatrix> CudaOps::pack(std::span<const StoredMatrix> parts)
   auto packed = std::make_unique<PackedOnDevice>();
   packed->in = parts[0].in();
   packed->out = stacked_rows(parts);
-  packed->memory.want(packed_elements(packed->out, packed->in) * sizeof(Bf16), "weights");
-  weight_upload_.pack(steps_.uploads(), packed->weights(), parts);
+  if (!pack_codes(*packed, parts)) {
+    packed->memory.want(packed_elements(packed->out, packed->in) * sizeof(Bf16), "weights");
+    weight_upload_.pack(steps_.uploads(), packed->weights(), parts);
+  }
+  packed->bytes = static_cast<std::int64_t>(packed->memory.bytes());
+  matrix_bytes_ += packed->bytes;
   return packed;
+}
+
+// False if the parts are better kept as bf16.
+bool CudaOps::pack_codes(PackedOnDevice& packed, std::span<const StoredMatrix> parts) {
+  const auto plan = code_upload_.plan(parts);
+  if (!plan) return false;
+  packed.codes = plan->codes;
+  packed.memory.want(packed_code_bytes(packed.codes, packed.out, packed.in), "weights");
+  packed.codes.records = packed.memory.as<std::uint8_t>();
+  check(cudaMemsetAsync(packed.memory.data(), 0, packed.memory.bytes(), steps_.uploads()),
+        "clearing weights");
+  if (!code_upload_.pack(steps_.uploads(), packed.weights(), *plan, parts)) {
+    check(cudaStreamSynchronize(steps_.uploads()), "packing weights");
+    packed.codes = {};
+    packed.memory = {};
+    return false;
+  }
+  // Products of many rows decode a matrix here first. A larger one, as a head can be, stays as it
+  // is.
+  const std::size_t elements = packed_elements(packed.out, packed.in);
+  if (elements * sizeof(Bf16) <= kMostDecodedBytes && elements > products_.decoded_elements) {
+    check(cudaStreamSynchronize(steps_.uploads()), "packing weights");
+    decoded_.want(elements * sizeof(Bf16), "decoded weights");
+    products_.decoded = decoded_.as<Bf16>();
+    products_.decoded_elements = elements;
+  }
+  return true;
 }
 
 std::unique_ptr<PackedMatrix> CudaOps::pack_random(int out, int in, float scale,
@@ -74,6 +107,8 @@ std::unique_ptr<PackedMatrix> CudaOps::pack_random(int out, int in, float scale,
   packed->in = in;
   packed->memory.want(packed_elements(out, in) * sizeof(Bf16), "weights");
   cuda::pack_random(steps_.uploads(), packed->weights(), scale, static_cast<unsigned>(seed));
+  packed->bytes = static_cast<std::int64_t>(packed->memory.bytes());
+  matrix_bytes_ += packed->bytes;
   return packed;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "backend/cuda/code_packing.h"
 #include "backend/cuda/launch.h"
 #include "backend/cuda/on_device.h"
 #include "base/error.h"
@@ -29,13 +30,13 @@ cudaDeviceProp usable_device() {
 }  // namespace
 
 CudaOps::CudaOps() : properties_(usable_device()) {
-  check(cudaStreamCreateWithFlags(&beside_, cudaStreamNonBlocking), "making a stream");
   prepare_products();
   const int processors = properties_.multiProcessorCount;
   partial_sums_.want(product_workspace(processors), "sums of products");
   flags_.want(std::size_t(product_flags(processors)) * sizeof(unsigned), "flags of products");
   check(cudaMemsetAsync(flags_.data(), 0, flags_.bytes(), steps_.uploads()), "clearing flags");
-  products_ = {partial_sums_.as<float>(), flags_.as<unsigned>()};
+  products_.partial_sums = partial_sums_.as<float>();
+  products_.flags = flags_.as<unsigned>();
 }
 
 std::string CudaOps::name() const {
@@ -44,7 +45,6 @@ std::string CudaOps::name() const {
 
 CudaOps::~CudaOps() {
   cudaStreamSynchronize(steps_.uploads());
-  cudaStreamDestroy(beside_);
 }
 
 void CudaOps::wait() {
@@ -80,7 +80,7 @@ Matrix CudaOps::matrix(int rows, int width) {
   const int stride = (width + 7) / 8 * 8;
   const int held = steps_.in_graph() ? kind_.rows : std::max(rows, 1);
   const std::size_t bytes = std::size_t(held) * std::size_t(stride) * sizeof(Bf16);
-  return {steps_.guarded([&] { return arena_.take(bytes); }), rows, width, stride};
+  return {arena_.take(bytes), rows, width, stride};
 }
 
 // Shared by the operations of a step, since they run one after the other. It has an arena of its
@@ -101,7 +101,12 @@ Matrix CudaOps::padded(Matrix m) const {
 void CudaOps::embed(Matrix out, const PackedMatrix& table, float scale) {
   const float in_bf16 = from_bf16(to_bf16(scale));
   steps_.enqueue([&](cudaStream_t stream) {
-    cuda::embed(stream, padded(out), weights_of(table).blocks, in_bf16, batch_);
+    const Weights weights = weights_of(table);
+    if (weights.codes.records != nullptr) {
+      embed_codes(stream, padded(out), weights, in_bf16, batch_);
+    } else {
+      cuda::embed(stream, padded(out), weights.blocks, in_bf16, batch_);
+    }
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/cuda/batch_upload.h"
+#include "backend/cuda/code_upload.h"
 #include "backend/cuda/device_memory.h"
 #include "backend/cuda/kernels.h"
 #include "backend/cuda/products.h"
@@ -16,6 +17,8 @@
 #include "backend/ops.h"
 
 namespace counterbeam::cuda {
+
+struct PackedOnDevice;
 
 class CudaOps : public Ops {
  public:
@@ -31,6 +34,7 @@ class CudaOps : public Ops {
   std::unique_ptr<PackedMatrix> pack_random(int out, int in, float scale,
                                             std::uint64_t seed) override;
   std::unique_ptr<Vector> upload(std::span<const TensorView> parts) override;
+  std::int64_t matrix_bytes() const override { return matrix_bytes_; }
 
   std::int64_t page_bytes(const KvShape& shape) const override;
   std::int64_t cache_bytes(std::int64_t wanted) const override;
@@ -41,6 +45,7 @@ class CudaOps : public Ops {
   void clear_state(StateStore& store, StateId state) override;
 
   void begin(const Batch& batch) override;
+  void abandon() noexcept override { steps_.abandon(); }
   Matrix matrix(int rows, int width) override;
   void embed(Matrix out, const PackedMatrix& table, float scale) override;
   void rms_norm(Matrix out, Matrix x, const Vector& weight, float eps, NormKind kind) override;
@@ -74,6 +79,7 @@ class CudaOps : public Ops {
   void wait() override;
 
  private:
+  bool pack_codes(PackedOnDevice& packed, std::span<const StoredMatrix> parts);
   void launch_copies();
   Matrix padded(Matrix m) const;
   void* shared_workspace(std::size_t bytes);
@@ -97,11 +103,15 @@ class CudaOps : public Ops {
 
   const cudaDeviceProp properties_;
   StepGraphs steps_;
-  cudaStream_t beside_ = nullptr;  // for copies while the step computes
+  Stream beside_ = make_stream();  // for copies while the step computes
   ProductDevice products_;
   DeviceMemory partial_sums_, flags_, workspace_, logits_, jobs_;
   PinnedMemory jobs_there_, results_;  // the device writes results to pinned memory directly
-  WeightUpload weight_upload_;
+  DeviceMemory decoded_;               // ProductDevice::decoded
+  UploadPieces pieces_;
+  WeightUpload weight_upload_{pieces_};
+  CodeUpload code_upload_{pieces_};
+  std::int64_t matrix_bytes_ = 0;
   BatchUpload upload_;
   Arena arena_, workspaces_;
   void* step_workspace_ = nullptr;

@@ -40,10 +40,14 @@ void DeviceMemory::want(std::size_t bytes, const char* what) {
   bytes_ = bytes;
 }
 
-PinnedMemory::PinnedMemory(std::size_t bytes) : bytes_(bytes) {
+void PinnedMemory::want(std::size_t bytes) {
+  if (bytes <= bytes_) return;
+  data_.reset();
+  bytes_ = 0;
   void* data = nullptr;
   check(cudaMallocHost(&data, bytes), "allocating pinned memory");
   data_.reset(static_cast<std::byte*>(data));
+  bytes_ = bytes;
 }
 
 void* Arena::take(std::size_t bytes) {

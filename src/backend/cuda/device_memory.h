@@ -32,10 +32,10 @@ class DeviceMemory {
 
 class PinnedMemory {
  public:
-  PinnedMemory() = default;
-  explicit PinnedMemory(std::size_t bytes);
   std::byte* data() const { return data_.get(); }
   std::size_t bytes() const { return bytes_; }
+  // As DeviceMemory::want.
+  void want(std::size_t bytes);
 
  private:
   struct Free {

@@ -60,7 +60,12 @@ struct DeviceBatch {
   const int* tile_count = nullptr;  // on the device, since it differs from step to step
 };
 
-// Keys and values: two arrays [layers][pages][heads][kPageTokens][head_dim].
+// Keys and values: two arrays [layers][pages][heads] of blocks. A block has [kPageTokens][head_dim]
+// numbers; in a cache of 8 bits, a scale per token (float), then codes [kPageTokens][head_dim].
+__host__ __device__ constexpr int block_elements(const KvShape& shape) {  // of Bf16
+  return shape.type == CacheType::Plain ? kPageTokens * shape.head_dim
+                                        : kPageTokens * (shape.head_dim + int(sizeof(float))) / 2;
+}
 struct KvView {
   Bf16* keys;
   Bf16* values;

@@ -1,8 +1,11 @@
 // The layout of keys and values: pages of [head][32 tokens][head_dim]. For head widths 64, 128 and
 // 256 the 16-byte pieces of a token are swizzled in memory (piece p of token t is at p ^ (t % 8)),
-// so that a bulk copy of a page's head can be read from shared memory without bank conflicts.
+// so that a bulk copy of a page's head can be read from shared memory without bank conflicts. Codes
+// are in order, behind the scales of their tokens (cache_codes.h says what they stand for).
 // Memory beyond the tokens of a sequence may hold NaN.
 #pragma once
+
+#include <cuda_fp8.h>
 
 #include "backend/cuda/barrier.cuh"
 #include "backend/cuda/kernels.h"
@@ -33,6 +36,26 @@ __device__ __forceinline__ std::uint32_t row_at(std::uint32_t tile, int row, int
 }
 __device__ __forceinline__ std::uint32_t piece_at(std::uint32_t row, int even) {
   return (row ^ std::uint32_t((even & 6) << 4)) + std::uint32_t((even >> 3) * 128);
+}
+
+// A block of codes.
+struct KvCodeBlock {
+  const float* scales;        // [kPageTokens]
+  const std::uint8_t* codes;  // [kPageTokens][head_dim]
+  __device__ explicit KvCodeBlock(const Bf16* block)
+      : scales(reinterpret_cast<const float*>(block)),
+        codes(reinterpret_cast<const std::uint8_t*>(scales + kPageTokens)) {}
+};
+
+// What two adjacent FP8 codes stand for, before the scale.
+__device__ __forceinline__ float2 fp8_values(std::uint32_t codes) {
+  const __half2_raw both =
+      __nv_cvt_fp8x2_to_halfraw2(static_cast<__nv_fp8x2_storage_t>(codes), __NV_E4M3);
+  return __half22float2(__half2(both));
+}
+// The same of any code.
+__device__ __forceinline__ float code_value(CacheType type, std::uint8_t code) {
+  return type == CacheType::Int8 ? float(static_cast<signed char>(code)) : fp8_values(code).x;
 }
 
 }  // namespace counterbeam::cuda

@@ -10,7 +10,10 @@ namespace counterbeam::cuda {
 
 struct PackedOnDevice : PackedMatrix {
   DeviceMemory memory;
-  Weights weights() const { return {memory.as<Bf16>(), out, in}; }
+  CodeWeights codes{};  // with records: quantised, in `memory`
+  Weights weights() const {
+    return {codes.records == nullptr ? memory.as<Bf16>() : nullptr, out, in, codes};
+  }
 };
 
 struct VectorOnDevice : Vector {

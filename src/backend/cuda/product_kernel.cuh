@@ -55,12 +55,13 @@ struct ProductBlock {
   }
 };
 
-// Does not wait for the preceding kernel: weights are constant.
+// Does not wait for the preceding kernel if weights are constant.
 template <int N, int B>
 __device__ void copy_weights(const ProductParameters& p, const ProductBlock<N, B>& block) {
   using Tile = ProductTile<N, B>;
   const std::uint64_t policy = p.work.row_tiles == 1 ? kReadOnce : kKeep;
   ProductWalk walk(p.work, block.worker, block.part);
+  if (p.late_weights) wait_for_predecessor();
   for (int step = 0; walk.more; ++step, walk.next()) {
     const int stage = block.free_stage(step);
     int bytes = 0;

@@ -31,6 +31,7 @@ struct ProductWork {
 
 struct ProductParameters {
   const Bf16* weights;
+  bool late_weights;  // written by the preceding kernel
   int weight_blocks;  // of outputs
   int second_part;    // gated: first block of the second half of the outputs; else 0
   ProductWork work;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "backend/cuda/code_launch.cuh"
+#include "backend/cuda/code_packing.h"
 #include "backend/cuda/product_kernel.cuh"
 
 namespace counterbeam::cuda {
@@ -91,8 +93,9 @@ struct PlannedWork {
   double microseconds;
 };
 
+// `per_processor`: thread blocks that share a multiprocessor.
 template <typename Tile>
-PlannedWork plan(const Weights& weights, int rows) {
+PlannedWork plan(const Weights& weights, int rows, int per_processor = 1) {
   ProductWork work{};
   work.tiles = ceiling(blocks_of(weights.out), Tile::kBlocks);
   work.row_tiles = ceiling(rows, Tile::kRows);
@@ -102,7 +105,7 @@ PlannedWork plan(const Weights& weights, int rows) {
   const int all = work.tiles * work.row_tiles;
   constexpr TileCost cost = kCost<Tile>;
   const double whole = work.steps * cost.step + (work.parts - 1) * cost.cut + cost.finish;
-  work.workers = std::min(all, clusters_at_once<Tile>(1));
+  work.workers = std::min(all, per_processor * clusters_at_once<Tile>(1));
   if (work.parts == 1) {
     work.waves = std::max(0, all / work.workers - 1);
     const int left = (all - work.waves * work.workers) * work.steps;
@@ -110,7 +113,7 @@ PlannedWork plan(const Weights& weights, int rows) {
     return {work, whole * all / work.workers};
   }
   work.waves = ceiling(all, work.workers);
-  const double split = ceiling(all, clusters_at_once<Tile>(work.parts)) *
+  const double split = ceiling(all, per_processor * clusters_at_once<Tile>(work.parts)) *
                        (work.part_steps * cost.step + cost.finish);
   work.split = split < whole * work.waves;
   if (work.split) work.workers = all;
@@ -125,6 +128,15 @@ void run(cudaStream_t stream, const ProductParameters& p, Matrix x) {
                   Tile::kBytes, p, row_boxes(x, Tile::kRows));
 }
 
+constexpr int kNarrowRows = 128;  // up to so many, memory bandwidth is the bound
+
+// The time of the best of the tiles for more rows.
+double time_of_many(const Weights& weights, int rows) {
+  return std::min({plan<ProductTile<128, 1>>(weights, rows).microseconds,
+                   plan<ProductTile<128, 2>>(weights, rows).microseconds,
+                   plan<ProductTile<192, 2>>(weights, rows).microseconds});
+}
+
 // Calls f with the tile for this many rows: a narrow one while memory bandwidth is the bound.
 template <typename F>
 void with_tile(const Weights& weights, int rows, const F& f) {
@@ -132,12 +144,12 @@ void with_tile(const Weights& weights, int rows, const F& f) {
   if (rows <= 32) return f(ProductTile<32, 1>());
   if (rows <= 48) return f(ProductTile<48, 1>());
   if (rows <= 64) return f(ProductTile<64, 1>());
-  if (rows <= 128) return f(ProductTile<128, 1>());
-  const double narrow = plan<ProductTile<128, 1>>(weights, rows).microseconds;
-  const double wide = plan<ProductTile<128, 2>>(weights, rows).microseconds;
-  const double widest = plan<ProductTile<192, 2>>(weights, rows).microseconds;
-  if (narrow <= std::min(wide, widest)) return f(ProductTile<128, 1>());
-  if (wide < widest) return f(ProductTile<128, 2>());
+  if (rows <= kNarrowRows) return f(ProductTile<128, 1>());
+  const double best = time_of_many(weights, rows);
+  if (plan<ProductTile<128, 1>>(weights, rows).microseconds <= best)
+    return f(ProductTile<128, 1>());
+  if (plan<ProductTile<128, 2>>(weights, rows).microseconds <= best)
+    return f(ProductTile<128, 2>());
   f(ProductTile<192, 2>());
 }
 
@@ -162,7 +174,7 @@ std::size_t product_workspace(int processors) {
 }
 
 int product_flags(int processors) {
-  return processors;
+  return 2 * processors;  // of thread blocks, of which two may share a multiprocessor
 }
 
 void prepare_products() {
@@ -173,7 +185,54 @@ void prepare_products() {
   allow_shared_memory<ProductTile<128, 1>>();
   allow_shared_memory<ProductTile<128, 2>>();
   allow_shared_memory<ProductTile<192, 2>>();
+  prepare_code_products();
 }
+
+namespace {
+
+void multiply_blocks(cudaStream_t stream, ProductParameters p, Finish finish, Matrix x,
+                     const Weights& weights) {
+  with_tile(weights, x.rows, [&](auto chosen) {
+    using Tile = decltype(chosen);
+    p.work = plan<Tile>(weights, x.rows).work;
+    switch (finish) {
+      case Finish::Store:
+        return run<Tile, Finish::Store>(stream, p, x);
+      case Finish::Add:
+        return run<Tile, Finish::Add>(stream, p, x);
+      case Finish::SiluMul:
+        return run<Tile, Finish::SiluMul>(stream, p, x);
+      case Finish::GeluMul:
+        return run<Tile, Finish::GeluMul>(stream, p, x);
+      case Finish::StoreFloat:
+        return run<Tile, Finish::StoreFloat>(stream, p, x);
+    }
+  });
+}
+
+void multiply_codes(cudaStream_t stream, const ProductParameters& p, Finish finish, Matrix x,
+                    const Weights& weights) {
+  CodeParameters codes{p, weights.codes, record_columns(weights.in), 0, 0};
+  const int tile = code_tile_rows(x.rows);
+  const int shared = code_blocks_per_processor(tile);
+  codes.product.work = tile == 16   ? plan<ProductTile<16, 1>>(weights, x.rows, shared).work
+                       : tile == 48 ? plan<ProductTile<48, 1>>(weights, x.rows, shared).work
+                                    : plan<ProductTile<128, 1>>(weights, x.rows, shared).work;
+  run_codes(stream, tile, finish, codes, row_boxes(x, tile));
+}
+
+// Whether a quantised matrix is better decoded first, by the times of both ways.
+bool is_better_decoded(const ProductDevice& device, const Weights& weights, int rows) {
+  const std::size_t elements = packed_elements(weights.out, weights.in);
+  if (rows <= kNarrowRows || elements > device.decoded_elements) return false;
+  constexpr double kBytesPerMicrosecond = 2.5e6;
+  const double bytes = double(packed_code_bytes(weights.codes, weights.out, weights.in)) +
+                       double(elements) * sizeof(Bf16);
+  return bytes / kBytesPerMicrosecond + time_of_many(weights, rows) <
+         plan<ProductTile<128, 1>>(weights, rows).microseconds;
+}
+
+}  // namespace
 
 void product(cudaStream_t stream, const ProductDevice& device, const ProductTarget& target,
              Matrix x, const Weights& weights) {
@@ -189,22 +248,14 @@ void product(cudaStream_t stream, const ProductDevice& device, const ProductTarg
   p.bias = target.bias;
   p.sums = reinterpret_cast<float4*>(device.partial_sums);
   p.flags = device.flags;
-  with_tile(weights, x.rows, [&](auto chosen) {
-    using Tile = decltype(chosen);
-    p.work = plan<Tile>(weights, x.rows).work;
-    switch (target.finish) {
-      case Finish::Store:
-        return run<Tile, Finish::Store>(stream, p, x);
-      case Finish::Add:
-        return run<Tile, Finish::Add>(stream, p, x);
-      case Finish::SiluMul:
-        return run<Tile, Finish::SiluMul>(stream, p, x);
-      case Finish::GeluMul:
-        return run<Tile, Finish::GeluMul>(stream, p, x);
-      case Finish::StoreFloat:
-        return run<Tile, Finish::StoreFloat>(stream, p, x);
-    }
-  });
+  if (weights.codes.records != nullptr) {
+    if (!is_better_decoded(device, weights, x.rows))
+      return multiply_codes(stream, p, target.finish, x, weights);
+    decode_codes(stream, device.decoded, weights);
+    p.weights = device.decoded;
+    p.late_weights = true;
+  }
+  multiply_blocks(stream, p, target.finish, x, weights);
 }
 
 }  // namespace counterbeam::cuda

@@ -8,14 +8,17 @@
 // alone; every part is one chain of additions, and parts are added in ascending order.
 #pragma once
 
+#include "backend/cuda/code_weights.h"
 #include "backend/cuda/kernels.h"
 
 namespace counterbeam::cuda {
 
+// Plain, or quantised if codes.records is not null.
 struct Weights {
   Bf16* blocks = nullptr;
   int out = 0;
   int in = 0;
+  CodeWeights codes{};
 };
 
 constexpr int kBlock = 64;
@@ -60,6 +63,10 @@ struct ProductTarget {
 struct ProductDevice {
   float* partial_sums = nullptr;  // product_workspace() bytes
   unsigned* flags = nullptr;      // zero between launches, product_flags() of them
+  // Room for a quantised matrix as plain blocks, which products of many rows decode first. Matrices
+  // that do not fit are multiplied by their codes.
+  Bf16* decoded = nullptr;
+  std::size_t decoded_elements = 0;
 };
 std::size_t product_workspace(int processors);
 int product_flags(int processors);

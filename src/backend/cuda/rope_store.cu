@@ -1,7 +1,9 @@
 // Rotates queries and keys and stores keys and values in their pages. Every column is computed in
-// float32 and rounded once, so that the stored key equals the rotated row.
+// float32 and rounded once, so that the stored key equals the rotated row. A cache of 8 bits stores
+// the codes of these rounded rows.
 #include <algorithm>
 
+#include "backend/cache_codes.h"
 #include "backend/cuda/attention_kinds.h"
 #include "backend/cuda/kv_pages.cuh"
 #include "backend/cuda/launch.h"
@@ -79,14 +81,51 @@ __device__ __forceinline__ void turn_item(const RopeStore& in, const Rows& rows,
   store<U>(pool, in, place, head, half + i * U, high);
 }
 
+// The codes of one head of a row, by a warp: HeadCoder of cache_codes.h on the device.
+__device__ __forceinline__ void store_codes(const RopeStore& in, Place place, int row, bool values,
+                                            int head) {
+  constexpr int kEach = kMostHeadDim / 32;
+  const Rows& rows = values ? in.v : in.k;
+  const Bf16* from = rows.data + std::ptrdiff_t(row) * rows.stride + head * in.head_dim;
+  const int lane = int(threadIdx.x) % 32;
+  float numbers[kEach];
+  unsigned largest = 0;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int column = i * 32 + lane;
+    numbers[i] = column < in.head_dim ? __bfloat162float(from[column]) : 0.0f;
+    largest = max(largest, __float_as_uint(numbers[i]) & 0x7fffffffu);
+  }
+  largest = __reduce_max_sync(~0u, largest);
+  const bool fp8 = in.kv.type == CacheType::Fp8, finite = largest < 0x7f800000u;
+  const bool coded = finite && __uint_as_float(largest) >= kSmallestCoded;
+  float scale = finite ? 0.0f : __uint_as_float(0x7fc00000u), inverse = 0;
+  if (coded) {
+    scale = __fdiv_rn(__uint_as_float(largest), fp8 ? kLargestFp8Code : kLargestInt8Code);
+    inverse = __frcp_rn(scale);
+  }
+  Bf16* block = (values ? in.kv.values : in.kv.keys) + in.kv.at(place.page, head);
+  auto* scales = reinterpret_cast<float*>(block);
+  auto* codes = reinterpret_cast<std::uint8_t*>(scales + kPageTokens) + place.token * in.head_dim;
+  if (lane == 0) scales[place.token] = scale;
+#pragma unroll
+  for (int i = 0; i < kEach; ++i) {
+    const int column = i * 32 + lane;
+    if (column >= in.head_dim) continue;
+    const float steps = coded ? __fmul_rn(numbers[i], inverse) : 0.0f;
+    codes[column] = fp8 ? __nv_cvt_float_to_fp8(steps, __NV_SATFINITE, __NV_E4M3)
+                        : static_cast<std::uint8_t>(max(-127, min(127, __float2int_rn(steps))));
+  }
+}
+
 template <int U>
 __host__ __device__ int turned_items(const RopeStore& in, const Rows& rows, bool stored) {
   const int half = in.rope.half;
   return rows.heads * (stored ? (in.head_dim - half) / U : half / U);
 }
 
-// One block per row.
-template <int U>
+// One block per row. With codes, columns are stored when the whole row is rotated.
+template <int U, bool kCodes>
 __global__ void rope_store(RopeStore in) {
   extern __shared__ float2 turns[];  // [half]: cosine and sine
   let_successor_start();
@@ -109,19 +148,24 @@ __global__ void rope_store(RopeStore in) {
   }
   wait_for_predecessor();
   __syncthreads();
-  const int of_q = turned_items<U>(in, in.q, false), of_k = turned_items<U>(in, in.k, true);
-  const int per_head = in.head_dim / U, of_v = in.v.heads * per_head;
+  const int of_q = turned_items<U>(in, in.q, false);
+  const int of_k = turned_items<U>(in, in.k, !kCodes);
+  const int per_head = in.head_dim / U, of_v = kCodes ? 0 : in.v.heads * per_head;
   for (int i = threadIdx.x; i < of_q + of_k + of_v; i += blockDim.x) {
     if (i < of_q) {
       turn_item<U>(in, in.q, nullptr, place, row, i, turns);
     } else if (i < of_q + of_k) {
-      turn_item<U>(in, in.k, in.kv.keys, place, row, i - of_q, turns);
+      turn_item<U>(in, in.k, kCodes ? nullptr : in.kv.keys, place, row, i - of_q, turns);
     } else {
       const int head = (i - of_q - of_k) / per_head, column = (i - of_q - of_k) % per_head * U;
       Bf16* at = in.v.data + std::ptrdiff_t(row) * in.v.stride + head * in.head_dim;
       store<U>(in.kv.values, in, place, head, column, *columns<U>(at, column));
     }
   }
+  if (!kCodes) return;
+  __syncthreads();  // until the keys are rotated
+  for (int item = int(threadIdx.x) / 32; item < 2 * in.kv.heads; item += int(blockDim.x) / 32)
+    store_codes(in, place, row, item >= in.kv.heads, item % in.kv.heads);
 }
 
 bool in_eights(const Rows& rows) {
@@ -134,8 +178,9 @@ void launch_rows(cudaStream_t stream, const RopeStore& in) {
   const int items = turned_items<U>(in, in.q, false) + turned_items<U>(in, in.k, true) +
                     in.v.heads * in.head_dim / U;
   const unsigned threads = unsigned(std::clamp((items + 31) / 32 * 32, 32, 1024));
-  launch(stream, "turning and storing", rope_store<U>, unsigned(in.batch.rows), threads,
-         std::size_t(in.rope.half) * sizeof(float2), in);
+  const bool codes = in.kv.keys != nullptr && in.kv.type != CacheType::Plain;
+  launch(stream, "turning and storing", codes ? rope_store<U, true> : rope_store<U, false>,
+         unsigned(in.batch.rows), threads, std::size_t(in.rope.half) * sizeof(float2), in);
 }
 
 void launch_rows(cudaStream_t stream, const RopeStore& in) {

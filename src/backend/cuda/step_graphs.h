@@ -6,10 +6,10 @@
 // stream from end(), which closes the graph first, or from uploads().
 #pragma once
 
-#include <cuda_runtime_api.h>
-
 #include <compare>
 #include <map>
+
+#include "backend/cuda/handles.h"
 
 namespace counterbeam::cuda {
 
@@ -21,53 +21,37 @@ struct StepKind {
 
 class StepGraphs {
  public:
-  StepGraphs();
-  ~StepGraphs();
-  StepGraphs(const StepGraphs&) = delete;
-  StepGraphs& operator=(const StepGraphs&) = delete;
-
-  // Starts a step that is captured or replayed. REQUIRES end() to have been called since the last
-  // begin(). A step without begin() is launched call by call.
+  // Starts a step that is captured or replayed. REQUIRES end() or abandon() to have been called
+  // since the last begin(). A step without begin() is launched call by call.
   void begin(const StepKind& kind);
   // Whether the step's graph is being captured or replayed.
   bool in_graph() const { return mode_ != Mode::Direct; }
 
   // Launches an operation of the pass: calls launch(stream) unless the graph of this step holds it
-  // already. If the launch throws, the capture is abandoned.
+  // already.
   template <typename Launch>
   void enqueue(Launch&& launch) {
-    if (mode_ == Mode::Replay) return;
-    guarded([&] { launch(operations_); });
-  }
-  // Host-side preparation that may throw while a graph is captured, such as an allocation.
-  template <typename Work>
-  auto guarded(Work&& work) {
-    try {
-      return work();
-    } catch (...) {
-      abandon();
-      throw;
-    }
+    if (mode_ != Mode::Replay) launch(mode_ == Mode::Capture ? capture_.get() : stream_.get());
   }
 
   // Ends the graph, if one is under way, and launches it. Returns the stream for what follows.
   cudaStream_t end();
+  // Drops the graph under way, which lacks the operations that were not reached.
+  void abandon() noexcept;
   // The stream for one-time copies to the device (weights, tables). They are no part of a step's
   // graph and run before it.
-  cudaStream_t uploads() const { return stream_; }
+  cudaStream_t uploads() const { return stream_.get(); }
 
  private:
   enum class Mode { Direct, Capture, Replay };
 
-  cudaGraph_t end_capture();
-  void abandon();  // of a capture: the graph would lack the operations that were not reached
+  Graph end_capture();
 
-  cudaStream_t stream_ = nullptr;      // where everything runs
-  cudaStream_t capture_ = nullptr;     // where graphs are captured
-  cudaStream_t operations_ = nullptr;  // one of the two
+  Stream stream_ = make_stream();   // where everything runs
+  Stream capture_ = make_stream();  // where graphs are captured
   Mode mode_ = Mode::Direct;
   StepKind kind_;
-  std::map<StepKind, cudaGraphExec_t> graphs_;
+  std::map<StepKind, RunnableGraph> graphs_;
 };
 
 }  // namespace counterbeam::cuda

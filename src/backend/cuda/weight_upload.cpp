@@ -2,18 +2,14 @@
 
 #include <algorithm>
 #include <cstring>
-#include <thread>
 #include <vector>
 
-#include "backend/cuda/launch.h"
 #include "base/error.h"
 
 namespace counterbeam::cuda {
 namespace {
 
-constexpr std::size_t kPieceBytes = std::size_t{32} << 20;
 constexpr std::size_t kReadBytes = std::size_t{1} << 20;  // per thread at a time
-constexpr unsigned kMostReaders = 16;
 
 Number number_of(DType dtype) {
   switch (dtype) {
@@ -30,20 +26,9 @@ Number number_of(DType dtype) {
 
 }  // namespace
 
-void WeightUpload::prepare() {
-  if (pieces_[0].sent != nullptr) return;
-  for (Piece& piece : pieces_) {
-    piece.host = PinnedMemory(kPieceBytes);
-    piece.device.want(kPieceBytes, "reading weights");
-    check(cudaEventCreateWithFlags(&piece.sent, cudaEventDisableTiming), "making an event");
-  }
-  const unsigned cores = std::max(1u, std::thread::hardware_concurrency());
-  readers_ = std::make_unique<ThreadPool>(static_cast<int>(std::min(cores, kMostReaders)));
-}
-
 void WeightUpload::fill(std::byte* to, const std::byte* from, std::size_t bytes) {
   const auto reads = static_cast<int>((bytes + kReadBytes - 1) / kReadBytes);
-  readers_->each(reads, [&](int i, int) {
+  pieces_.readers().each(reads, [&](int i, int) {
     const std::size_t first = std::size_t(i) * kReadBytes;
     std::memcpy(to + first, from + first, std::min(kReadBytes, bytes - first));
   });
@@ -57,7 +42,7 @@ void WeightUpload::fill_rows(std::byte* to, const StoredMatrix& part, int first,
     return fill(to, dense->values.data + std::size_t(first) * row_bytes,
                 std::size_t(rows) * row_bytes);
   }
-  readers_->each(rows, [&](int i, int) {
+  pieces_.readers().each(rows, [&](int i, int) {
     std::vector<float> numbers(width);
     part.read_row(first + i, 0, numbers);
     from_f32(numbers, DType::BF16, to + std::size_t(i) * width * 2);
@@ -66,7 +51,6 @@ void WeightUpload::fill_rows(std::byte* to, const StoredMatrix& part, int first,
 
 void WeightUpload::pack(cudaStream_t stream, const Weights& weights,
                         std::span<const StoredMatrix> parts) {
-  prepare();
   int first_out = 0;
   for (const StoredMatrix& part : parts) {
     pack_part(stream, weights, first_out, part);
@@ -80,20 +64,16 @@ void WeightUpload::pack_part(cudaStream_t stream, const Weights& weights, int fi
   const auto* dense = std::get_if<DenseMatrix>(&part.format());
   const DType dtype = dense && !dense->is_moved() ? dense->values.dtype : DType::BF16;
   const std::size_t row_bytes = std::size_t(part.in()) * bytes_of(dtype);
-  const int at_once = static_cast<int>(std::max<std::size_t>(1, kPieceBytes / row_bytes));
-  if (row_bytes > kPieceBytes) failed("a weight with {} inputs is too wide", weights.in);
+  const int at_once = static_cast<int>(std::max<std::size_t>(1, UploadPieces::kBytes / row_bytes));
+  if (row_bytes > UploadPieces::kBytes) failed("a weight with {} inputs is too wide", weights.in);
   for (int first = 0; first < outs; first += at_once) {
     const int rows = std::min(at_once, outs - first);
-    Piece& piece = pieces_[turn_];
-    turn_ = 1 - turn_;
-    check(cudaEventSynchronize(piece.sent), "waiting for a copy");
-    const std::size_t bytes = std::size_t(rows) * row_bytes;
-    fill_rows(piece.host.data(), part, first, rows);
-    check(cudaMemcpyAsync(piece.device.data(), piece.host.data(), bytes, cudaMemcpyHostToDevice,
-                          stream),
-          "copying weights");
-    pack_rows(stream, weights, first_out + first, rows, piece.device.data(), number_of(dtype));
-    check(cudaEventRecord(piece.sent, stream), "recording an event");
+    pieces_.send(
+        stream, std::size_t(rows) * row_bytes,
+        [&](std::byte* host) { fill_rows(host, part, first, rows); },
+        [&](const std::byte* device) {
+          pack_rows(stream, weights, first_out + first, rows, device, number_of(dtype));
+        });
   }
 }
 

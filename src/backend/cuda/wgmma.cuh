@@ -12,6 +12,12 @@ __device__ __forceinline__ std::uint64_t tile_descriptor(std::uint32_t shared_ad
   constexpr std::uint64_t kSwizzle128 = 1ull << 62, kEightRows = (1024ull >> 4) << 32;
   return kSwizzle128 | kEightRows | (1ull << 16) | ((shared_address & 0x3ffff) >> 4);
 }
+// From its low half: additions to that need no 64-bit arithmetic.
+__device__ __forceinline__ std::uint64_t tile_descriptor_of(std::uint32_t low) {
+  std::uint64_t descriptor;
+  asm("mov.b64 %0, {%1, %2};" : "=l"(descriptor) : "r"(low), "r"(0x40000040u));
+  return descriptor;
+}
 constexpr std::uint64_t kDescriptorStep = 32 >> 4;  // 16 inputs further
 
 __device__ __forceinline__ void products_begin() {
