@@ -1,7 +1,7 @@
-// What the client adds to a block over a remote engine: 16 beams of 32 tokens under two contexts,
-// 48 requests in two rounds. The server, in this process, has canned answers and takes 1 ms for
-// each, one after the other; all else that a block takes is the client's, the network's and the
-// wait for them. Scoring replies hold every row of the prompt, as those of vLLM's V1 runner do.
+// The time that the client adds to a block over a remote engine: 16 beams of 32 tokens under two
+// contexts, 48 requests in two rounds. The server, in this process, has canned replies and takes
+// 1 ms for each, one after the other; the rest of a block's time is that of the client and of the
+// network. Scoring replies hold every row of the prompt, as those of vLLM's V1 runner do.
 #include <benchmark/benchmark.h>
 
 #include <atomic>

@@ -33,6 +33,8 @@ void choose_model(const Json& list, const std::string& url, const std::string& w
   if (wanted.empty() && roots.size() > 1)
     bad_input("{}: serves several models ({}); choose one by --engine-model", url, names);
   kind.model = (*chosen)["id"].get<std::string>();
+  if (const Json* root = rj::find(*chosen, "root"); root && root->is_string())
+    kind.root = root->get<std::string>();
   if (const Json* length = rj::find(*chosen, "max_model_len"))
     kind.max_length = rj::whole(length, "max_model_len");
 }

@@ -1,4 +1,4 @@
-// What a server tells about itself without being put to the test: its models, their length, the
+// What a server reports about itself without being probed: its models, their length, the
 // block size of its prefix cache and its data-parallel ranks.
 #pragma once
 

@@ -43,6 +43,7 @@ RemoteEngine::RemoteEngine(RemoteOptions options, RemoteModel model)
     failed("{}: neither the server nor the model's folder says how many tokens the model reads",
            fleet_->servers()[0].url);
   info_.description = fleet_description(model.name, *fleet_);
+  info_.served = fleet_->model();
   info_.device = "remote";
   info_.dtype = "the server's";
   info_.vocab_size = model.vocab_size;

@@ -1,7 +1,7 @@
-// The engine over HTTP: sequences are lists of tokens, and a server that already runs computes. Per
-// call, draws go out together, then the scorings of what was drawn, deduplicated and remembered,
-// then what a prefix cache made unreadable: at most three rounds of requests. Log-probabilities are
-// right or the call fails; the same bits as another engine's are not promised.
+// The engine over HTTP: sequences are lists of tokens, and a running server computes. A call takes
+// at most three rounds of requests: draws; scorings of the drawn tokens, each only once; and tokens
+// whose log-probabilities a prefix cache made unreadable. Log-probabilities are right or the call
+// fails, but their bits may differ from those of another engine.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace counterbeam {
 
-// What of the model is known on this side.
+// What this side knows about the model.
 struct RemoteModel {
   std::string name{};
   int vocab_size = 0;
@@ -24,7 +24,7 @@ struct RemoteModel {
 
 class RemoteEngine : public Engine {
  public:
-  // Probes the servers. Failed or BadInput where none of them can be used.
+  // Probes the servers. Throws Failed or BadInput if none of them can be used.
   RemoteEngine(RemoteOptions options, RemoteModel model);
   ~RemoteEngine() override;
 
@@ -43,7 +43,7 @@ class RemoteEngine : public Engine {
   // Whether a request with this token is understood: false where the server's vocabulary ends
   // before it.
   bool knows_token(TokenId token) const;
-  // What a user should know of the servers, one line each.
+  // What a user should know about the servers, one line each.
   std::vector<std::string> warnings() const;
 
  private:

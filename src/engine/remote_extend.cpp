@@ -93,7 +93,7 @@ void RemoteExtend::draw(const Cancellation* cancellation) {
     if (jobs.empty()) return;
     fleet_.run(jobs, cancellation);
   }
-  failed("the server ends draws before {} tokens or a stop token, again and again",
+  failed("the server repeatedly ends draws before {} tokens and without a stop token",
          draws_.front().wanted);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <random>
 
 #include "base/error.h"
@@ -57,22 +58,15 @@ std::shared_ptr<RemoteFleet> RemoteFleet::connect(RemoteOptions options) {
   CB_CHECK(!options.urls.empty());
   for (const char c : options.http.key)
     if (c <= ' ' || c >= 127)
-      bad_input("--engine-key: the key has a character that no header may hold");
+      bad_input("--engine-key: the key has a character that an HTTP header may not have");
   std::shared_ptr<RemoteFleet> fleet(new RemoteFleet(std::move(options)));
   std::exception_ptr first;
   bool any = false;
   for (Server& server : fleet->servers_) {
     try {
       server.finding = probe_server(fleet->http_, server.url, fleet->options_.probe);
-      const RemoteKind& kind = server.finding.kind;
-      if (!any) fleet->least_ = kind;
-      if (any && kind.score == ScoreWay::None) fleet->least_.score = ScoreWay::None;
-      if (any && !kind.keyed) fleet->least_.keyed = false;
-      if (any && kind.max_length > 0)
-        fleet->least_.max_length = fleet->least_.max_length > 0
-                                       ? std::min(fleet->least_.max_length, kind.max_length)
-                                       : kind.max_length;
-      any = server.alive = true;
+      fleet->add_found(server, !any);
+      any = true;
     } catch (const Failed& error) {
       if (!first) first = std::current_exception();
       server.problem = error.what();
@@ -136,22 +130,6 @@ std::size_t RemoteFleet::home_of(RemoteSearch& search) {
   return search.home_ = other;
 }
 
-void RemoteFleet::mark_down(std::size_t server, const std::string& problem) {
-  {
-    const std::lock_guard lock(mutex_);
-    servers_[server].alive = false;
-    servers_[server].problem = problem;
-  }
-  changed_.notify_all();
-}
-
-bool RemoteFleet::another_alive(std::size_t server) const {
-  const std::lock_guard lock(mutex_);
-  for (std::size_t i = 0; i < servers_.size(); ++i)
-    if (i != server && servers_[i].alive) return true;
-  return false;
-}
-
 void RemoteFleet::pause(double seconds, const Cancellation* cancellation) const {
   const auto end = FleetClock::now() + std::chrono::duration<double>(seconds);
   while (FleetClock::now() < end) {
@@ -194,14 +172,11 @@ void RemoteFleet::judge(Sent& sent, RemoteReply reply) {
       failed("{}: {}", url, sent.problem);
   }
   // Nothing was received, so the request is sent again.
-  ++sent.failures;
-  const auto now = FleetClock::now();
-  if (!sent.give_up) sent.give_up = now + options_.patience;
   if (reply.outcome == Outcome::TimedOut && ++sent.timeouts >= 2 && !another_alive(sent.server))
     failed("{}: {}", url, sent.problem);
   constexpr int kMostErrors = 6;  // a server that fails on this request will do so again
-  if (now >= *sent.give_up || (reply.status == 500 && sent.failures >= kMostErrors))
-    failed("{}: {}; gave up after {} attempts", url, sent.problem, sent.failures);
+  if (reply.status == 500 && sent.failures + 1 >= kMostErrors) sent.give_up = FleetClock::now();
+  count_failure(sent, reply.retry_after);
   // A server may close a kept connection just as it is used again, so one cut is not death.
   const bool cut = reply.outcome == Outcome::Cut;
   const bool dead = reply.outcome != Outcome::Answered && (!cut || sent.failures > 1);
@@ -211,26 +186,62 @@ void RemoteFleet::judge(Sent& sent, RemoteReply reply) {
     sent.pause = 0;
     return;
   }
+  const bool gone = reply.outcome == Outcome::Unreachable;
+  const bool again = sent.failures > 1 && (cut || (reply.status >= 502 && reply.status <= 504));
+  if (gone || again) doubt(sent.server, sent.problem);
+}
+
+// Sets the pause before a request is sent again. Failed where the patience is at its end.
+void RemoteFleet::count_failure(Sent& sent, double retry_after) const {
+  ++sent.failures;
+  const auto now = FleetClock::now();
+  if (!sent.give_up) sent.give_up = now + options_.patience;
+  if (now >= *sent.give_up)
+    failed("{}: {}; gave up after {} attempts", options_.urls[sent.server], sent.problem,
+           sent.failures);
   const double first = std::chrono::duration<double>(options_.first_pause).count();
   const double longest = std::chrono::duration<double>(options_.longest_pause).count();
-  sent.pause = std::min(
-      longest, std::max(first * std::exp2(std::min(sent.failures - 1, 20)), reply.retry_after));
+  sent.pause =
+      std::min(longest, std::max(first * std::exp2(std::min(sent.failures - 1, 20)), retry_after));
+}
+
+// The requests that are not done, at home on a server that may answer them. Others are put off.
+std::vector<RemoteFleet::Sent*> RemoteFleet::those_ready(std::vector<Sent>& all,
+                                                         const Cancellation* cancellation) {
+  std::vector<Sent*> ready;
+  std::map<std::size_t, bool> trusted;
+  for (Sent& sent : all) {
+    if (sent.done) continue;
+    {
+      const std::lock_guard lock(mutex_);
+      sent.server = home_of(*sent.job->search);
+      if (sent.problem.empty()) sent.problem = servers_[sent.server].problem;
+    }
+    if (!trusted.contains(sent.server))
+      trusted[sent.server] = is_trusted(sent.server, cancellation);
+    if (trusted[sent.server])
+      ready.push_back(&sent);
+    else
+      count_failure(sent, 0);
+  }
+  return ready;
 }
 
 void RemoteFleet::run(std::span<RemoteJob> jobs, const Cancellation* cancellation) {
   std::vector<Sent> all(jobs.size());
   for (std::size_t i = 0; i < jobs.size(); ++i) all[i].job = &jobs[i];
   while (true) {
-    std::vector<Sent*> open;
     double wait = 0;
-    for (Sent& sent : all) {
-      if (sent.done) continue;
-      wait = std::max(wait, sent.pause);
-      open.push_back(&sent);
+    bool done = true;
+    for (const Sent& sent : all) {
+      done = done && sent.done;
+      if (!sent.done) wait = std::max(wait, sent.pause);
     }
-    if (open.empty()) return;
+    if (done) return;
     if (cancellation && cancellation->cancelled()) throw Cancelled("cancelled");
     pause(wait, cancellation);
+    const std::vector<Sent*> open = those_ready(all, cancellation);
+    if (open.empty()) continue;
     // What is sent first is on its way while the rest is written, and a reply is read while the
     // server works on the next.
     RemoteHttp::Round round(http_, open.size());
@@ -240,7 +251,6 @@ void RemoteFleet::run(std::span<RemoteJob> jobs, const Cancellation* cancellatio
       std::string url;
       {
         const std::lock_guard lock(mutex_);
-        sent->server = home_of(*sent->job->search);
         sent->kind = servers_[sent->server].finding.kind;
         sent->rank = sent->job->search->rank_;
         url = servers_[sent->server].url;
@@ -250,51 +260,6 @@ void RemoteFleet::run(std::span<RemoteJob> jobs, const Cancellation* cancellatio
     }
     while (auto answer = round.next(cancellation))
       judge(*open[answer->call], std::move(answer->reply));
-  }
-}
-
-// A server that comes back must do what the searches were promised.
-bool RemoteFleet::serves_as_before(const RemoteKind& kind, std::string& problem) const {
-  if (least_.score != ScoreWay::None && kind.score == ScoreWay::None)
-    problem = "gives no log-probabilities of given tokens";
-  else if (least_.keyed && !kind.keyed)
-    problem = "does not draw by keys, as the other servers do";
-  else if (kind.max_length > 0 && kind.max_length < least_.max_length)
-    problem = fmt::format("reads at most {} tokens; the others read {}", kind.max_length,
-                          least_.max_length);
-  else
-    return true;
-  return false;
-}
-
-void RemoteFleet::revive_one(std::size_t server) {
-  std::string problem;
-  try {
-    RemoteFinding finding = probe_server(http_, servers_[server].url, options_.probe, &shutdown_);
-    const std::lock_guard lock(mutex_);
-    if (serves_as_before(finding.kind, problem)) {
-      servers_[server].finding = std::move(finding);
-      servers_[server].alive = true;
-      return;
-    }
-  } catch (const Error& error) {
-    problem = error.what();
-  }
-  const std::lock_guard lock(mutex_);
-  servers_[server].problem = problem;
-}
-
-void RemoteFleet::revive() {
-  std::unique_lock lock(mutex_);
-  while (!stopping_) {
-    changed_.wait_for(lock, options_.revival);
-    for (std::size_t i = 0; i < servers_.size() && !stopping_; ++i) {
-      if (servers_[i].alive) continue;
-      lock.unlock();
-      revive_one(i);
-      lock.lock();
-    }
-    if (!stopping_) changed_.wait_for(lock, options_.revival, [&] { return stopping_; });
   }
 }
 

@@ -1,7 +1,8 @@
-// The servers of a remote engine: which of them are alive, which search is at home where, and how a
+// The servers of a remote engine: which of them are alive, which server each search uses, and how a
 // request is sent until it is answered. All requests are pure, so one whose answer did not arrive
 // is sent again: to the same server after a pause, or to another when its own has died. Servers
-// that are down are probed in the background and used again when they are back.
+// that are down are probed in the background and used again when they are back. All servers compute
+// the same model; one that was lost is asked for its model again before its answers count.
 #pragma once
 
 #include <atomic>
@@ -63,7 +64,8 @@ struct RemoteJob {
 
 class RemoteFleet : public std::enable_shared_from_this<RemoteFleet> {
  public:
-  // Probes every server. Throws the error of the first if none can be used.
+  // Probes every server. Throws the error of the first if none can be used, and BadInput if two of
+  // them serve different models.
   static std::shared_ptr<RemoteFleet> connect(RemoteOptions options);
   ~RemoteFleet();
 
@@ -77,10 +79,12 @@ class RemoteFleet : public std::enable_shared_from_this<RemoteFleet> {
     std::string url;
     RemoteFinding finding{};
     bool alive = false;
-    std::string problem{};  // why it is not
+    bool doubted = false;   // was lost for a moment: it may be back with another model
+    std::string problem{};  // why it is not alive, or doubted
     int searches = 0;
   };
   std::vector<Server> servers() const;
+  const ServedModel& model() const { return model_; }  // of every server
   std::int64_t rounds() const { return rounds_; }      // of requests that went out together
   std::int64_t requests() const { return requests_; }  // all of them
   RemoteHttp& http() { return http_; }
@@ -90,12 +94,18 @@ class RemoteFleet : public std::enable_shared_from_this<RemoteFleet> {
   struct Sent;
 
   explicit RemoteFleet(RemoteOptions options);
-  bool serves_as_before(const RemoteKind& kind, std::string& problem) const;  // REQUIRES mutex_
-  std::size_t home_of(RemoteSearch& search);                                  // REQUIRES mutex_
-  std::size_t quietest() const;                                               // REQUIRES mutex_
-  int next_rank(std::size_t server);                                          // REQUIRES mutex_
+  void add_found(Server& server, bool first);
+  bool serves_as_before(const RemoteFinding& finding,
+                        std::string& problem) const;  // REQUIRES mutex_
+  std::size_t home_of(RemoteSearch& search);          // REQUIRES mutex_
+  std::size_t quietest() const;                       // REQUIRES mutex_
+  int next_rank(std::size_t server);                  // REQUIRES mutex_
   void mark_down(std::size_t server, const std::string& problem);
   bool another_alive(std::size_t server) const;
+  void doubt(std::size_t server, const std::string& problem);
+  bool is_trusted(std::size_t server, const Cancellation* cancellation);
+  std::vector<Sent*> those_ready(std::vector<Sent>& all, const Cancellation* cancellation);
+  void count_failure(Sent& sent, double retry_after) const;
   void judge(Sent& sent, RemoteReply reply);
   void pause(double seconds, const Cancellation* cancellation) const;
   void revive();
@@ -106,7 +116,8 @@ class RemoteFleet : public std::enable_shared_from_this<RemoteFleet> {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<Server> servers_;
-  RemoteKind least_;  // what every server in use can do at least
+  RemoteKind least_;   // what every server in use can do at least
+  ServedModel model_;  // does not change after connect()
   std::uint64_t opened_ = 0;
   bool stopping_ = false;
   Cancellation shutdown_;

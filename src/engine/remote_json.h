@@ -1,7 +1,7 @@
 // Reading of remote replies: members by name and type, each a BadReply where it is absent or wrong.
 #pragma once
 
-#include <cmath>
+#include <limits>
 
 #include "base/error.h"
 #include "base/json.h"
@@ -89,7 +89,8 @@ inline std::string with_ids(const char* name, std::span<const TokenId> ids, cons
 inline std::optional<float> logprob_of(const Json& value) {
   if (!value.is_number()) return std::nullopt;
   const double number = value.get<double>();
-  if (!std::isfinite(number) || number > 0.01) return std::nullopt;
+  const bool fits = number >= std::numeric_limits<float>::lowest();  // -1e39 does not; nor a NaN
+  if (!fits || number > 0.01) return std::nullopt;
   return static_cast<float>(std::min(number, 0.0));
 }
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "engine/remote_discovery.h"
+#include "engine/remote_identity.h"
 #include "engine/remote_json.h"
 
 namespace counterbeam {
@@ -30,6 +31,7 @@ class Prober {
     make_prompt();
     find_api();
     find_scoring();
+    finding_.served = read_known_text(http_, url_, finding_.kind, probe_, cancellation_);
     return std::move(finding_);
   }
 
@@ -94,7 +96,7 @@ class Prober {
                               draw_request(kind, draw_call(kHot)).path, refusal);
     }
     if (drawn_.tokens.empty())
-      failed("{}: draws no tokens by their ids in any way that is known here ({})", url_, refusals);
+      failed("{}: offers no known way to draw tokens with their ids ({})", url_, refusals);
     finding_.kind.counts_cached = drawn_.cached_tokens.has_value();
     if (finding_.kind.api != RemoteApi::Tokens) return;
     RemoteKind keyed = finding_.kind;

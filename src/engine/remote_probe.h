@@ -1,6 +1,6 @@
-// Finds out by behaviour what a server can do: a known string is drawn from and scored in every way
-// that the server might know, and the results are compared. Versions are not looked at, since
-// servers ignore fields that they do not know.
+// Finds out by behaviour what a server can do: draws from a known text and scores it in every way
+// that a server may offer, and compares the results. Versions are not used for this, since servers
+// ignore fields that they do not know.
 #pragma once
 
 #include <string>
@@ -8,6 +8,7 @@
 
 #include "engine/remote_http.h"
 #include "engine/remote_protocol.h"
+#include "engine/served_model.h"
 
 namespace counterbeam {
 
@@ -18,6 +19,7 @@ struct RemoteProbe {
 
 struct RemoteFinding {
   RemoteKind kind;
+  ServedModel served{};
   std::vector<std::string> advice{};  // what would make the server cheaper, one line each
 };
 

@@ -1,6 +1,6 @@
 // The requests that the remote engine sends and the replies it reads, for every kind of server:
-// pure functions between structs and JSON text. A reply is a stranger's: whatever is wrong with it
-// is a BadReply that says what, and nothing is taken on trust.
+// pure functions between structs and JSON text. Replies are untrusted: anything wrong in one
+// is a BadReply that says what it is.
 #pragma once
 
 #include <cstdint>
@@ -48,6 +48,7 @@ struct RemoteKind {
   RemoteApi api = RemoteApi::Completions;
   ScoreWay score = ScoreWay::None;
   std::string model{};          // its name there
+  std::string root{};           // what it is loaded from there; empty: not said
   std::int64_t max_length = 0;  // 0: not said
   int block_size = 0;           // tokens of a block of its prefix cache; 0: not said
   int ranks = 1;                // data-parallel ranks, each with a cache of its own

@@ -1,5 +1,5 @@
-// Log-probabilities of given tokens over a fleet: what is remembered is not asked for, what several
-// want is asked for once, and rows that a prefix cache made unreadable are asked for again.
+// Log-probabilities of given tokens over a fleet: known ones are not requested, those that several
+// requests need are requested once, and rows that a prefix cache made unreadable once more.
 #pragma once
 
 #include <optional>

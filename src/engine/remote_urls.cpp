@@ -23,7 +23,7 @@ std::vector<std::string> remote_urls(std::string_view list) {
         std::all_of(one.begin(), one.end(), [](char c) { return c > ' ' && c < 127; });
     if (scheme == 0 || one.size() == scheme || !plain ||
         one.find_first_of("?#\"<>\\^`{|}") != one.npos)
-      bad_input("--engine {}: is no address; write it as http://127.0.0.1:8000", shown);
+      bad_input("--engine {}: is not an address; write it as http://127.0.0.1:8000", shown);
     if (one.find('@') != one.npos)
       bad_input(
           "--engine {}: leave the key out of the address and give it in "

@@ -1,4 +1,4 @@
-// What goes wrong between a client and its servers: each a right answer or a clear error.
+// Faults between a client and its servers: each ends in the right answer or in a clear error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,6 +102,8 @@ TEST(RemoteFaults, LastingFailuresAreErrorsThatNameTheServer) {
        "it drew token 99"},
       {{200, R"({"choices": [{"token_ids": [9], "logprobs": {"content": [{"logprob": 7.5}]}}]})"},
        "--logprobs-mode"},
+      {{200, R"({"choices": [{"token_ids": [9], "logprobs": {"content": [{"logprob": -1e39}]}}]})"},
+       "a log-probability of the reply is -1e+39"},
       {{200, ""}, "the reply is empty"}};
   for (const Case& one : cases) {
     FaultyServer faulty([&](int) { return one.reply; });

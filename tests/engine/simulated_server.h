@@ -20,16 +20,19 @@ namespace counterbeam::testing {
 // Next-token log-probabilities that depend on every token before.
 class ToyDistribution {
  public:
-  explicit ToyDistribution(int vocab) : vocab_(vocab) {}
+  // Another `weights` is another model. `rounding`: how far logits may be off, as in another dtype.
+  explicit ToyDistribution(int vocab, std::uint64_t weights = 0, double rounding = 0)
+      : vocab_(vocab), weights_(weights), rounding_(rounding) {}
   int vocab() const { return vocab_; }
 
   std::vector<float> after(std::span<const TokenId> tokens) const {
-    std::uint64_t state = 88172645463325252ull;
+    std::uint64_t state = 88172645463325252ull + weights_;
     for (const TokenId token : tokens) state = mixed(state ^ std::uint64_t(token + 1));
     std::vector<double> logits;
     double sum = 0;
     for (int v = 0; v < vocab_; ++v) {
-      logits.push_back(4.0 * double(mixed(state + std::uint64_t(v)) >> 11) / double(1ull << 53));
+      logits.push_back(4.0 * share(mixed(state + std::uint64_t(v))) +
+                       rounding_ * (2 * share(mixed(state + std::uint64_t(v + vocab_))) - 1));
       sum += std::exp(logits.back());
     }
     std::vector<float> logs;
@@ -48,13 +51,19 @@ class ToyDistribution {
     x *= 0xc4ceb9fe1a85ec53ull;
     return x ^ x >> 33;
   }
+  static double share(std::uint64_t x) { return double(x >> 11) / double(1ull << 53); }
+
   int vocab_;
+  std::uint64_t weights_;
+  double rounding_;
 };
 
 struct SimulatedOptions {
   enum class Kind { VllmV1, VllmV2, Completions, Echo, SGLang, DrawsOnly, StepsOnly };
   Kind kind = Kind::VllmV1;
   int vocab = 40;
+  std::uint64_t weights = 0;  // of the model, and how they are rounded
+  double rounding = 0;
   int length = 400;
   int block_size = 16;
   bool scale_out = true;      // /inference/v1/generate
@@ -75,7 +84,7 @@ class SimulatedServer {
  public:
   explicit SimulatedServer(SimulatedOptions options = {})
       : options_(std::move(options)),
-        toy_(options_.vocab),
+        toy_(options_.vocab, options_.weights, options_.rounding),
         listener_([this](const HeardRequest& request) { return answer(request); }, options_.port) {}
 
   std::string url() const { return listener_.url(); }
