@@ -65,22 +65,6 @@ void check_fits(const LoadedModel& model, const Question& question, const Prompt
       longest, largest.tokens, largest.name, most, largest.name);
 }
 
-// An answer that ended because the cache was full says nothing about the model.
-void check_not_cut_off(const EngineInfo& engine, const Prompts& prompts, const Settings& settings,
-                       const SearchResult& result) {
-  const auto longest = static_cast<std::int64_t>(
-      std::max({prompts.base.size(), prompts.positive.size(), prompts.negative.size()}));
-  const std::int64_t room = engine.max_length - longest;
-  if (result.interrupted || engine.model_length <= engine.max_length || settings.max_tokens <= room)
-    return;
-  for (const Candidate& candidate : result.pool)
-    if (!candidate.ended && static_cast<std::int64_t>(candidate.tokens.size()) >= room)
-      failed(
-          "an answer was cut off after {} tokens, because the cache holds {} of them with the "
-          "prompt: give it more memory (--cache-memory), or ask for shorter answers (--max-tokens)",
-          candidate.tokens.size(), engine.max_length);
-}
-
 AnsweredQuestion answered(const Stops& stops, SearchResult result) {
   std::string text = stops.text(result.answer().tokens);
   return {std::move(text), std::move(result)};
@@ -96,10 +80,7 @@ std::vector<SearchResult> rank_shared_samples(const LoadedModel& model, const Qu
   std::vector<Ranking> rankings;
   for (const Settings& one : settings)
     rankings.push_back({model.prompts(question, one), one.steer, aggregate_of(one)});
-  std::vector<SearchResult> results = rerank(task_of(model, base, stops, options), plain, rankings);
-  for (const SearchResult& result : results)
-    check_not_cut_off(model.engine().info(), base, plain, result);
-  return results;
+  return rerank(task_of(model, base, stops, options), plain, rankings);
 }
 
 }  // namespace
@@ -128,7 +109,6 @@ AnsweredQuestion answer_question(const LoadedModel& model, const Question& quest
   const Stops stops = stops_of(model, question);
   SearchResult result =
       run_search(task_of(model, prompts, stops, options), settings, hooks_of(stops, options));
-  check_not_cut_off(model.engine().info(), prompts, settings, result);
   return answered(stops, std::move(result));
 }
 

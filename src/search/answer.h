@@ -1,6 +1,6 @@
-// How a question is answered, in one place: messages and settings become prompts, prompts a search,
-// the search an answer, votes included. The command line, evaluations and the C++ interface all
-// come through here.
+// The one path from a question to its answer: messages and settings become prompts, a method
+// searches with them, and the answer is chosen, by vote too. The command line, evaluations, the
+// server and the C++ interface all use it.
 #pragma once
 
 #include <functional>
@@ -26,9 +26,9 @@ struct AnswerOptions {
   // Where the method follows a single answer: every token as it is drawn (Task::on_token).
   std::function<void(const DrawnToken&)> on_token{};
   int top_logprobs = 0;  // likeliest tokens to keep per token: TokenLogprobs::top
-  // For methods that vote: the answer that a text gives, where nothing abstains, and whether two
+  // For methods that vote: the answer that a text gives (nullopt: it abstains), and whether two
   // answers are the same. Default: the final mathematical answer as graders read it, compared by
-  // value. With a `vote` of one's own and no `same_vote`: equal texts.
+  // value. With a `vote` of your own and no `same_vote`: equal texts.
   std::function<std::optional<std::string>(std::string_view)> vote{};
   std::function<bool(std::string_view, std::string_view)> same_vote{};
   std::function<std::vector<double>(std::span<const Candidate* const>)> scorer{};
@@ -39,8 +39,8 @@ struct AnsweredQuestion {
   SearchResult result;  // its pool is not empty
 };
 
-// What ends an answer to this question: the model's end tokens and the question's own stops. Error
-// where a stop text is empty or a stop id is no token of the model.
+// What ends an answer to this question: the model's end tokens and the question's own stops. Throws
+// an Error if a stop text is empty or a stop id is not a token of the model.
 Stops stops_of(const LoadedModel& model, const Question& question);
 
 AnsweredQuestion answer_question(const LoadedModel& model, const Question& question,

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "base/error.h"
+#include "engine/validate.h"
 #include "search/methods.h"
 
 namespace counterbeam {
@@ -18,6 +19,11 @@ Sampling sampling_of(const Settings& settings) {
   top_k = settings.top_k;
   min_p = static_cast<float>(settings.min_p);
   return sampling;
+}
+
+std::int64_t longest_prompt(const Prompts& prompts) {
+  return static_cast<std::int64_t>(
+      std::max({prompts.base.size(), prompts.positive.size(), prompts.negative.size()}));
 }
 
 void append(std::vector<float>& all, double& sum, std::span<const float> fresh) {
@@ -103,6 +109,9 @@ Beam open_beam(const Task& task, Ledger& ledger) {
 
 void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Settings& settings,
                   std::uint32_t block, Ledger& ledger, std::span<const std::uint32_t> places) {
+  const EngineInfo& engine = task.engine.info();
+  const bool cache_is_shorter = engine.max_length < engine.model_length;
+  const std::int64_t held = engine.max_length - longest_prompt(task.prompts);
   std::vector<ExtendRequest> requests;
   for (std::size_t i = 0; i < beams.size(); ++i) {
     Beam& beam = beams[i];
@@ -110,11 +119,16 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
     request.sequence = &beam.base;
     request.followers = context_sequences(beam);
     request.max_tokens = limit;
+    // Asks for no more than the cache holds, because a stop text may end the answer first. A beam
+    // without any room is refused by the engine.
+    if (cache_is_shorter)
+      request.max_tokens = static_cast<int>(
+          std::clamp<std::int64_t>(held - static_cast<std::int64_t>(beam.tokens.size()), 1, limit));
     request.sampling = sampling_of(settings);
     request.key = {task.seed, task.question, block,
                    places.empty() ? static_cast<std::uint32_t>(i) : places[i],
                    static_cast<std::uint32_t>(beam.tokens.size())};
-    request.stop = task.stops ? task.stops->ids() : task.engine.info().eos;
+    request.stop = task.stops ? task.stops->ids() : engine.eos;
     if (settings.method->mixture) request.mix = mixture_of(beam, settings);
     request.plausibility = static_cast<float>(settings.plausibility);
     request.top = task.top;
@@ -127,6 +141,7 @@ void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Sett
     const Extension& fresh = extensions[i];
     const auto count = static_cast<std::int64_t>(fresh.tokens.size());
     take(beam, fresh, task.stops, task.prompts.contrast());
+    if (requests[i].max_tokens < limit && !beam.ended) refuse_cut_answer(engine);
     beam.rank = beam.score = score(beam.sums, settings.steer, aggregate_of(settings));
     ledger.generated_tokens += count;
     ledger.scored_tokens += count * static_cast<std::int64_t>(fresh.follower_logprobs.size());
@@ -160,12 +175,13 @@ double sum_of(std::span<const float> logprobs) {
 }
 
 int answer_limit(const Task& task, const Settings& settings) {
-  const std::size_t longest = std::max(
-      {task.prompts.base.size(), task.prompts.positive.size(), task.prompts.negative.size()});
-  const std::int64_t room = task.engine.info().max_length - static_cast<std::int64_t>(longest);
+  const std::int64_t longest = longest_prompt(task.prompts);
+  const EngineInfo& engine = task.engine.info();
+  const std::int64_t most = std::max(engine.max_length, engine.model_length);
+  const std::int64_t room = most - longest;
   if (room < 1)
     bad_input("the prompt has {} tokens, and the model reads at most {}: shorten the question",
-              longest, task.engine.info().max_length);
+              longest, most);
   return static_cast<int>(std::min<std::int64_t>(settings.max_tokens, room));
 }
 

@@ -73,7 +73,8 @@ Beam open_beam(const Task& task, Ledger& ledger);
 // log-probs, sums, score and ended are brought up to date. A beam that completes a stop text ends
 // with the token that completes it; what was drawn after that token counts in the ledger only.
 // `block` and a number per beam (its place in the list unless `places` says otherwise) key the
-// draws.
+// draws. Throws Failed if a beam that has not ended reaches the end of a cache that is shorter than
+// the model's context.
 void extend_beams(const Task& task, std::span<Beam> beams, int limit, const Settings& settings,
                   std::uint32_t block, Ledger& ledger, std::span<const std::uint32_t> places = {});
 
@@ -91,7 +92,8 @@ void set_context_logprobs(Candidate& answer, const Beam& beam, std::span<std::ve
 double sum_of(std::span<const float> logprobs);
 
 // Tokens that an answer may have: max_tokens, less where the model's context ends first. Error when
-// the prompt leaves no room.
+// the prompt leaves no room. A smaller cache does not make it less, since no decision of a search
+// may depend on the cache: extend_beams() fails where an answer reaches the cache's end.
 int answer_limit(const Task& task, const Settings& settings);
 
 }  // namespace counterbeam

@@ -35,6 +35,10 @@ class LoadedModel {
   // What may be wrong with the model, one line each; it was loaded all the same.
   const std::vector<std::string>& warnings() const { return warnings_; }
 
+  // The first weight that is NaN or infinite, as "tensor NAME, element 7 of 4096, is nan"; empty:
+  // none. One of the warnings says so too. Such a weight may change answers and leave them finite.
+  const std::string& non_finite_weight() const { return non_finite_weight_; }
+
   bool has_chat_template() const { return parts_.chat_template.has_value(); }
   const ChatTemplate* chat_template() const {  // null: there is none
     return parts_.chat_template ? &*parts_.chat_template : nullptr;
@@ -63,6 +67,7 @@ class LoadedModel {
   bool ships_;
   ModelParts parts_;  // always with a tokenizer
   std::vector<std::string> warnings_;
+  std::string non_finite_weight_{};
   std::unique_ptr<Engine> engine_;
 };
 

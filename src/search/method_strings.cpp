@@ -10,9 +10,12 @@
 #include "base/json.h"
 #include "base/quote.h"
 #include "base/trim.h"
+#include "base/utf8.h"
 
 namespace counterbeam {
 namespace {
+
+constexpr std::uint64_t kMostMethodsBytes = 1 << 20;  // of a file of methods
 
 // The pieces of `text` between separators that stand outside quotes.
 std::vector<std::string_view> split(std::string_view text, char separator) {
@@ -125,6 +128,7 @@ Settings parse_at_place(const MethodText& method, const ContextBook& book) {
 }  // namespace
 
 GivenMethod::GivenMethod(std::string_view text) {
+  if (!is_valid_utf8(text)) bad_input("method {} is not valid UTF-8", in_quotes(text));
   const std::vector<std::string_view> pieces = split(text, ':');
   method_ = &method_named(pieces[0]);
   for (const std::string_view item : std::span(pieces).subspan(1)) {
@@ -186,7 +190,7 @@ std::vector<MethodText> split_methods(std::string_view list) {
 }
 
 std::vector<MethodText> read_methods(const std::filesystem::path& file) {
-  const std::string content = read_file(file);
+  const std::string content = read_file(file, kMostMethodsBytes);
   const std::string name = file.string();
   const std::string_view trimmed = trim(content, kAsciiSpace);
   if (trimmed.starts_with('{'))

@@ -95,8 +95,8 @@ void check_token_contrast(const Settings& settings) {
 std::vector<Method> make_methods() {
   return {
       {.name = "cbs",
-       .help = "contrastive beam search: likely, and likelier after the positive context than "
-               "after the negative one",
+       .help = "contrastive beam search: answers that are likely, and likelier with the positive "
+               "context than with the negative one",
        .run = contrastive_beam_search,
        .contrast = Contrast::WhenSteered,
        .streams = true,
@@ -132,14 +132,14 @@ std::vector<Method> make_methods() {
        .settings = length(),
        .fixed = {use("temperature", 0.0)}},
       {.name = "best-of-n",
-       .help = "N full samples, the best by score",
+       .help = "N full samples; takes the one with the best score",
        .run = best_of_n,
        .contrast = Contrast::WhenSteered,
        .ranked = true,
        .ranks_whole_samples = true,
        .settings = together({full_samples(), length(), sampling(1), contexts(), contrast(0)})},
       {.name = "self-consistency",
-       .help = "N full samples, the answer that most of them give",
+       .help = "N full samples; takes the answer that most of them give",
        .run = self_consistency,
        .contrast = Contrast::WhenSteered,
        .votes = true,
@@ -159,7 +159,7 @@ std::vector<Method> make_methods() {
        .weighs_draws = true,
        .settings = together({length(192), {use("alpha", 4.0), use("steps", 10)}})},
       {.name = "token-contrast",
-       .help = "one answer, every token drawn from the contrast of the prompts",
+       .help = "one answer; every token is drawn from a combination of the three prompts",
        .run = contrastive_beam_search,
        .contrast = Contrast::Required,
        .mixture = token_mixture,

@@ -3,9 +3,10 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/quote.h"
-#include "base/trim.h"
+#include "search/answer_beginning.h"
 #include "search/contexts.h"
 #include "text/chat_template.h"
+#include "text/jinja/chars.h"
 #include "text/tokenizer.h"
 
 namespace counterbeam {
@@ -13,12 +14,6 @@ namespace {
 
 constexpr const char* kSystemRemedy =
     "--system-as-user puts it before the question, --system '' leaves it out";
-
-std::string joined(const std::vector<PromptPiece>& pieces) {
-  std::string text;
-  for (const PromptPiece& piece : pieces) text += piece.text;
-  return text;
-}
 
 // Rendered text around the user's message.
 struct Frame {
@@ -48,13 +43,13 @@ bool fills(const std::string& rendered, const Frame& frame, std::string_view mes
     return false;
   const std::string_view middle = std::string_view(rendered).substr(
       frame.before.size(), rendered.size() - frame.before.size() - frame.after.size());
-  return trim(middle, kAsciiSpace) == trim(message, kAsciiSpace);
+  return jinja::trim_space(middle) == jinja::trim_space(message);
 }
 
 std::optional<Frame> find_message(const std::vector<PromptPiece>& pieces,
                                   std::string_view message) {
   if (auto whole = frame_around(pieces, message)) return whole;
-  return frame_around(pieces, trim(message, kAsciiSpace));
+  return frame_around(pieces, jinja::trim_space(message));
 }
 
 class Renderer {
@@ -78,7 +73,7 @@ class Renderer {
   // Around the question, found by rendering a marker in its place. A template may look at the
   // message and change what surrounds it; then the question itself is looked for.
   Frame base_frame(const std::vector<PromptPiece>& base) const {
-    if (joined(base).find(trim(question_.system, kAsciiSpace)) == std::string::npos)
+    if (joined(base).find(jinja::trim_space(question_.system)) == std::string::npos)
       bad_input("{}: the chat template changes the system message: {}", chat_.name(),
                 kSystemRemedy);
     if (const auto frame = marker_frame(); frame && fills(joined(base), *frame, question_.text))
@@ -130,25 +125,22 @@ class Renderer {
     add("user", std::string(message), question_.name);
     for (const Message& turn : question_.later) add(turn.role, turn.content, turn.name);
     std::vector<PromptPiece> pieces = chat_.render_pieces(messages, arguments_);
-    return question_.continue_last ? cut_after(std::move(pieces), question_.later.back().content)
-                                   : pieces;
+    if (!question_.continue_last) return pieces;
+    messages.back()["content"] = marker_;
+    if (auto cut = cut_after_beginning(std::move(pieces), before_marker(messages),
+                                       question_.later.back().content))
+      return *std::move(cut);
+    bad_input("{}: the chat template drops or changes the beginning of the answer", chat_.name());
   }
 
-  // The pieces up to the end of the answer's beginning. A template may trim it; what it took away
-  // at the end is put back.
-  std::vector<PromptPiece> cut_after(std::vector<PromptPiece> pieces,
-                                     std::string_view beginning) const {
-    const std::string_view kept = trim(beginning, kAsciiSpace);
-    for (std::size_t i = pieces.size(); i-- > 0;) {
-      if (pieces[i].trusted) continue;
-      const auto place = pieces[i].text.rfind(kept);
-      if (place == std::string::npos) continue;
-      pieces.resize(i + 1);
-      pieces[i].text.resize(place + kept.size());
-      pieces[i].text += beginning.substr(beginning.find_last_not_of(kAsciiSpace) + 1);
-      return pieces;
+  // What the template writes before its last message; nothing where it refuses the marker.
+  std::optional<std::string> before_marker(const Json& messages) const {
+    try {
+      const auto frame = frame_around(chat_.render_pieces(messages, arguments_), marker_);
+      return frame ? std::optional(frame->before) : std::nullopt;
+    } catch (const Error&) {
+      return std::nullopt;
     }
-    bad_input("{}: the chat template drops or changes the beginning of the answer", chat_.name());
   }
 
   void place_system() {
@@ -242,7 +234,7 @@ Prompts build_prompts(const Question& question, const std::optional<ContextPair>
     }
     return prompts;
   }
-  if (trim(question.text, kAsciiSpace).empty() && !question.special_in_text)
+  if (jinja::trim_space(question.text).empty() && !question.special_in_text)
     bad_input("the question is empty");
   if (question.raw) {
     const EncodeOptions options{.special_in_text = question.special_in_text,

@@ -258,6 +258,7 @@ ModelInfo LanguageModel::info() const {
           .engine = engine.description,
           .device = engine.device,
           .dtype = engine.dtype,
+          .activations = engine.activations,
           .vocabulary = engine.vocab_size,
           .max_length = engine.max_length,
           .end_tokens = engine.eos,

@@ -1,5 +1,5 @@
-// The parts of the public interface that searches of one's own are made of: sequences, logits, and
-// the table of methods.
+// The parts of the public interface for searches of your own: sequences, logits, and the table of
+// methods.
 #include "base/error.h"
 #include "counterbeam/methods.h"
 #include "search/contexts.h"

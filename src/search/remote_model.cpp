@@ -8,7 +8,8 @@
 namespace counterbeam {
 namespace {
 
-// Models of all kinds can read it, the small ones that ship included.
+// Models of all kinds can read it, the small ones that ship included. Each run.json has its
+// log-probabilities, so with another text runs of earlier versions would not resume.
 constexpr std::string_view kKnownText = "Compute 12 + 3 * 7. The answer is 33.";
 // Where tokenizers differ: spaces, digits, accents, other scripts, code.
 constexpr std::string_view kTokenizerText =

@@ -163,6 +163,10 @@ TEST(Methods, BadFilesNameTheirPlace) {
     EXPECT_THAT(error_of([&] { parse_methods("@" + file.string()); }), HasSubstr(message));
   }
   EXPECT_THAT(error_of([] { parse_methods("@no-such-file"); }), HasSubstr("no-such-file"));
+  const auto large = folder.write("methods.txt", "cbs\n");
+  std::filesystem::resize_file(large, 1 << 30);
+  EXPECT_THAT(error_of([&] { parse_methods("@" + large.string()); }),
+              HasSubstr("methods.txt: is 1073741824 bytes long; at most 1048576 are read"));
 }
 
 TEST(Methods, ContextsAreComputedOnlyWhereTheyCount) {

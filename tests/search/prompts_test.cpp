@@ -89,6 +89,18 @@ TEST(Prompts, TemplatesMustKeepQuestionAndContext) {
               HasSubstr("moves the context \"Good:\" away"));
 }
 
+// Templates trim as Python does: no-break, ideographic and other white space too.
+TEST(Prompts, UnicodeWhiteSpaceAroundMessagesMayBeTrimmed) {
+  const char* source = "{% for m in messages %}{{ m.role[0] }}:{{ m.content | trim }};{% endfor %}";
+  for (const std::string space : {"\u00a0", "\u3000", "\u0085", "\x1c", " \u2003\n"}) {
+    const Texts texts =
+        rendered(source, {.text = space + "Why?" + space, .system = "Be brief." + space});
+    EXPECT_EQ(texts.base, "s:Be brief.;u:Why?;");
+    EXPECT_TRUE(texts.positive.ends_with("Good:;")) << texts.positive;
+  }
+  EXPECT_THAT(error_of(source, {.text = "\u00a0"}), HasSubstr("the question is empty"));
+}
+
 TEST(Prompts, ATemplateThatLooksAtTheQuestionIsFollowed) {
   const char* source =
       "{% if 'Why' in messages[-1].content %}Explain. {% endif %}{{ messages[-1].content }}!";
@@ -162,6 +174,14 @@ TEST(Prompts, LaterTurnsAndTheBeginningOfAnAnswer) {
   EXPECT_TRUE(open.base.ends_with("<|im_start|>assistant\nBecause of ")) << open.base;
   EXPECT_THAT(open.positive, HasSubstr("Why? Good:<|im_end|>"));
   EXPECT_TRUE(open.positive.ends_with("assistant\nBecause of "));
+  // White space alone, in a template that keeps it and in one that trims it.
+  question.later.back().content = " ";
+  Question blank{.text = "Why?", .later = {{"assistant", " "}}, .continue_last = true};
+  EXPECT_EQ(rendered(kRefusesSystem, blank, std::nullopt).base, "[user]Why?[assistant] ");
+  EXPECT_TRUE(rendered(kChat, question).base.ends_with("<|im_start|>assistant\n "));
+  // As an earlier message reads, and as the template's own words do.
+  question.later.back().content = "assistant";
+  EXPECT_TRUE(rendered(kChat, question).base.ends_with("<|im_start|>assistant\nassistant"));
   question.later.back().content = "Why?";  // as the question reads
   EXPECT_THAT(rendered(kChat, question).negative, HasSubstr("user\nWhy? Bad:<|im_end|>"));
   EXPECT_THROW(question_of({{"user", "Why?"}, {"assistant", "Because"}}), BadInput);
