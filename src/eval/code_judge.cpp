@@ -3,6 +3,7 @@
 #include "eval/code_judge.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 #include <thread>
 
 #include "base/available_memory.h"
@@ -30,13 +32,13 @@ constexpr std::size_t kLongestVerdict = 4096;
 constexpr std::string_view kStarted = "started\n";  // what the test says before its verdict
 constexpr double kStartSeconds = 60;                // until both interpreters must work
 constexpr double kMostWaiting = 20;  // times the limit, for a program that gets no processor
-constexpr int kExitGraceTicks = 20;  // between a closed channel and the end of its process
+constexpr double kExitGrace = 1;     // seconds from a closed channel to the end of its process
 // A sandbox that cannot be started often can be a little later, when others have ended.
 constexpr std::chrono::milliseconds kPauses[] = {std::chrono::milliseconds(100),
                                                  std::chrono::milliseconds(500),
                                                  std::chrono::milliseconds(2000)};
-// What one judgement uses: two of (bwrap, the namespace's first process, Python), and their pipes.
-constexpr int kProcessesEach = 6, kDescriptorsEach = 20;
+constexpr int kDescriptorsEach = 20;  // pipes of one judgement
+constexpr int kManyJudgements = 512;  // if as many fit, the user's processes are not counted
 
 std::string framed(const std::string& text) {
   const auto size = static_cast<std::uint32_t>(text.size());
@@ -87,7 +89,7 @@ Watched watch(Trial& trial, const SandboxLimits& limits, std::string& verdict) {
     if (started && clock.present() > kMostWaiting * limits.wall_seconds)
       failed(
           "sandbox: the program got {:.1f} s of processor time in {:.0f} s; the machine is too "
-          "busy, run less at once",
+          "busy, or somebody stopped the program; run less at once",
           clock.counted(), clock.present());
     const int changed = poll(ready.data(), ready.size(), ProgramClock::kTick.count());
     if (changed < 0 && errno != EINTR)
@@ -122,27 +124,51 @@ Watched watch(Trial& trial, const SandboxLimits& limits, std::string& verdict) {
   }
 }
 
-// The verdict if the program's process ended, or closed its channel, before the test finished.
-CodeVerdict judge_gone(ConfinedProcess& program, const SandboxLimits& limits) {
-  pollfd over{program.end_event(), POLLIN, 0};
-  int ticks = 0;  // not one long wait, which a stopped machine would use up
-  while (poll(&over, 1, ProgramClock::kTick.count()) <= 0 && ++ticks < kExitGraceTicks) {
+// How a process ended whose channel is closed; none if it still runs. Throws Failed if it was
+// killed from outside.
+std::optional<ProcessEnd> end_of(ConfinedProcess& process) {
+  pollfd over{process.end_event(), POLLIN, 0};
+  ProgramClock clock({process.first_process()});
+  while (poll(&over, 1, ProgramClock::kTick.count()) <= 0) {
+    clock.tick();
+    if (clock.counted() > kExitGrace) return std::nullopt;
+    if (clock.present() > kStartSeconds) {
+      if (!process.namespace_over()) return std::nullopt;
+      failed("sandbox: bubblewrap did not end within {} s after its program", kStartSeconds);
+    }
   }
-  if (ticks == kExitGraceTicks)
-    return {CodeState::Error, "the program closed its channel to the test", 0};
-  const ProcessEnd end = program.wait();
-  if (end.cpu_seconds >= std::ceil(limits.wall_seconds))
-    return {CodeState::Timeout, fmt::format("{:.1f} s of processor time", end.cpu_seconds), 0};
-  if (end.signalled) return {CodeState::Killed, fmt::format("signal {}", end.code), 0};
-  return {CodeState::Error,
-          fmt::format("the program exited with status {} during the test", end.code), 0};
+  const ProcessEnd end = process.wait();
+  check_not_killed(end);
+  return end;
 }
 
-CodeVerdict read_verdict(const std::string& text, ConfinedProcess& program,
-                         const SandboxLimits& limits) {
+bool out_of_processor_time(const ProcessEnd& end, const SandboxLimits& limits) {
+  return (end.signalled && end.code == SIGXCPU) ||
+         end.cpu_seconds >= std::ceil(limits.wall_seconds);
+}
+
+CodeVerdict no_processor_time() {
+  return {CodeState::Timeout, "no processor time is left", 0};
+}
+
+// The verdict if the program's process ended, or closed its channel, before the test finished.
+CodeVerdict judge_gone(ConfinedProcess& program, const SandboxLimits& limits) {
+  const std::optional<ProcessEnd> end = end_of(program);
+  if (!end) return {CodeState::Error, "the program closed its channel to the test", 0};
+  if (out_of_processor_time(*end, limits)) return no_processor_time();
+  if (end->signalled) return {CodeState::Killed, fmt::format("signal {}", end->code), 0};
+  return {CodeState::Error,
+          fmt::format("the program exited with status {} during the test", end->code), 0};
+}
+
+CodeVerdict read_verdict(const std::string& text, Trial& trial, const SandboxLimits& limits) {
   JudgeReport report = read_report(text);
-  if (report.kind == JudgeReport::Kind::Gone) return judge_gone(program, limits);
+  if (report.kind == JudgeReport::Kind::Gone) return judge_gone(trial.program, limits);
   if (report.kind == JudgeReport::Kind::Unusable) bad_input("{}", report.verdict.detail);
+  if (report.kind == JudgeReport::Kind::Missing) {
+    const std::optional<ProcessEnd> end = end_of(trial.test);
+    if (end && out_of_processor_time(*end, limits)) return no_processor_time();
+  }
   return std::move(report.verdict);
 }
 
@@ -155,7 +181,7 @@ CodeVerdict judge_once(const Sandbox& sandbox, const CodeProblem& problem,
   CodeVerdict verdict;
   switch (watch(trial, limits, text)) {
     case Watched::Verdict:
-      verdict = read_verdict(text, trial.program, limits);
+      verdict = read_verdict(text, trial, limits);
       break;
     case Watched::TimeUp:
       verdict = {CodeState::Timeout, fmt::format("not done after {} s", limits.wall_seconds), 0};
@@ -190,17 +216,17 @@ std::string_view to_string(CodeState state) {
 }
 
 int judgements_at_once(const SandboxLimits& limits) {
-  const auto within = [](int resource) {
-    rlimit limit{};
-    if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 ||
-        limit.rlim_cur == RLIM_INFINITY)
-      return std::numeric_limits<std::int64_t>::max();
-    return static_cast<std::int64_t>(limit.rlim_cur);
-  };
+  rlimit open_files{};
+  const bool unlimited =
+      getrlimit(RLIMIT_NOFILE, &open_files) != 0 || open_files.rlim_cur == RLIM_INFINITY;
+  const std::int64_t descriptors = unlimited ? std::numeric_limits<std::int64_t>::max()
+                                             : static_cast<std::int64_t>(open_files.rlim_cur);
   const auto memory_each = static_cast<std::int64_t>(2 * (limits.memory_bytes + limits.tmp_bytes));
   const std::int64_t count =
-      std::min({available_memory() / 2 / memory_each, within(RLIMIT_NPROC) / 2 / kProcessesEach,
-                within(RLIMIT_NOFILE) / 2 / kDescriptorsEach});
+      std::min({available_memory() / 2 / memory_each,
+                spare_processes(2 * kManyJudgements * processes_of_a_judgement(limits)) / 2 /
+                    processes_of_a_judgement(limits),
+                descriptors / 2 / kDescriptorsEach});
   return static_cast<int>(std::clamp<std::int64_t>(count, 1, 4096));
 }
 

@@ -13,7 +13,7 @@ JudgeReport read_report(std::string_view text) {
        {CodeState::Pass, CodeState::Fail, CodeState::Error, CodeState::Memory})
     if (state == to_string(known))
       return {JudgeReport::Kind::Verdict, {known, std::move(detail), 0}};
-  return {JudgeReport::Kind::Verdict, {CodeState::Error, "the test ended without a verdict", 0}};
+  return {JudgeReport::Kind::Missing, {CodeState::Error, "the test ended without a verdict", 0}};
 }
 
 }  // namespace counterbeam

@@ -15,12 +15,14 @@ struct JudgeReport {
     Verdict,
     Gone,      // the program's process ended, or closed its channel, before the test did
     Unusable,  // the prompt or the test itself cannot be run; the detail says why
+    Missing,   // no known state: the test's process ended before it could report one
   };
   Kind kind = Kind::Verdict;
   CodeVerdict verdict{};  // without the time
 };
 
-// A report without a known state is an error of the program.
+// The verdict of a missing report is an error of the program. It holds only if the test's process
+// was not killed from outside, which the caller must check.
 JudgeReport read_report(std::string_view text);
 
 }  // namespace counterbeam

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 
 #include "base/error.h"
 #include "eval/sandbox_filter.h"
@@ -26,8 +25,10 @@ constexpr std::size_t kKeptOutput = 64 << 10;
 constexpr const char* kPrelude = R"(
 import sys, resource
 sys.path[:] = [place for place in sys.path if place]
-resource.setrlimit(resource.RLIMIT_NPROC, ({0}, {0}))
-del resource
+most = resource.getrlimit(resource.RLIMIT_NPROC)[1]
+most = {0} if most == resource.RLIM_INFINITY else min(most, {0})
+resource.setrlimit(resource.RLIMIT_NPROC, (most, most))
+del resource, most
 )";
 
 // Prints "confined" if files, network, processes, user and memory are restricted as intended.
@@ -118,16 +119,7 @@ ConfinedProcess start_confined(const SandboxLimits& limits, const std::string& s
     spec.inherited.emplace_back(channels[i], static_cast<int>(3 + i));
   spec.inherited.emplace_back(filter_file.get(), kFilterNumber);
 
-  // CPU time is limited too, because several threads can use more of it than wall-clock time.
-  const auto cpu_seconds = static_cast<rlim_t>(std::ceil(limits.wall_seconds)) + 1;
-  spec.limits = {{RLIMIT_AS, limits.memory_bytes},
-                 {RLIMIT_CPU, cpu_seconds},
-                 {RLIMIT_FSIZE, limits.tmp_bytes},
-                 {RLIMIT_NOFILE, static_cast<rlim_t>(limits.open_files)},
-                 {RLIMIT_STACK, 8ull << 20},
-                 {RLIMIT_CORE, 0},
-                 {RLIMIT_MEMLOCK, 0},
-                 {RLIMIT_MSGQUEUE, 0}};
+  spec.limits = resource_limits(limits);
   return ConfinedProcess::start(spec, std::move(output.read));
 }
 
@@ -159,10 +151,15 @@ SandboxRun run_confined(const SandboxLimits& limits, const std::string& script) 
   // A program may close its output and keep running; the timeout still applies.
   pollfd over{process.end_event(), POLLIN, 0};
   const int left_ms = std::max(0, static_cast<int>((limits.wall_seconds - elapsed()) * 1000));
-  if (run.ending == SandboxRun::Ending::Exited && poll(&over, 1, left_ms) == 0)
-    run.ending = SandboxRun::Ending::TimedOut;
+  if (run.ending == SandboxRun::Ending::Exited) {
+    int ended = 0;
+    while ((ended = poll(&over, 1, left_ms)) < 0 && errno == EINTR) {
+    }
+    if (ended == 0) run.ending = SandboxRun::Ending::TimedOut;
+  }
   process.kill();
   const ProcessEnd end = process.wait();
+  if (run.ending == SandboxRun::Ending::Exited) check_not_killed(end);
   run.code = end.code;
   if (run.ending == SandboxRun::Ending::Exited && end.signalled)
     run.ending = SandboxRun::Ending::Signalled;
@@ -175,6 +172,11 @@ std::string look_for_reasons() {
     return fmt::format("programs cannot be confined: {} is absent; {}", kBubblewrap, kRemedy);
   if (interpreter().path.empty())
     return fmt::format("programs cannot be confined: no python3 found; {}", kRemedy);
+  try {
+    make_pipe();
+  } catch (const Failed& error) {  // before bubblewrap has any part in it
+    return fmt::format("programs cannot be confined: {}", error.what());
+  }
   SandboxLimits limits;
   limits.wall_seconds = 20;  // generous, for a cold page cache
   std::string problem;
@@ -201,15 +203,18 @@ const std::string& Sandbox::check() {
 }
 
 Sandbox::Sandbox(SandboxLimits limits) : limits_(limits) {
+  check_limits(limits_);  // first, because the check itself would fail and blame bubblewrap
   if (!check().empty()) failed("{}", check());
 }
 
 ConfinedProcess Sandbox::start(const std::string& script, int input,
                                const std::vector<int>& channels) const {
+  check_limits(limits_);
   return start_confined(limits_, script, input, channels);
 }
 
 SandboxRun Sandbox::run(const std::string& script) const {
+  check_limits(limits_);
   return run_confined(limits_, script);
 }
 

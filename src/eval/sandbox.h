@@ -9,18 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "eval/sandbox_limits.h"
 #include "eval/sandbox_process.h"
 
 namespace counterbeam {
-
-struct SandboxLimits {
-  double wall_seconds = 5.0;
-  std::uint64_t memory_bytes = 1ull << 30;  // address space of its single process
-  std::uint64_t tmp_bytes = 16ull << 20;    // size of /tmp, and of its largest file
-  std::uint64_t output_bytes = 4ull << 20;  // standard output and error together
-  int threads = 64;
-  int open_files = 64;
-};
 
 // How a program run by Sandbox::run ended.
 struct SandboxRun {
@@ -37,12 +29,14 @@ class Sandbox {
   // first call runs a small confined program that checks what it can access; the result is cached.
   static const std::string& check();
 
-  // Throws an Error with the message of check(), if there is one.
+  // Throws an Error with the message of check(), if there is one, or if the limits of the machine
+  // are below those of programs (check_limits).
   explicit Sandbox(SandboxLimits limits = {});
 
-  // Starts a confined Python script. `input` becomes its standard input (-1: empty) and channels[i]
-  // its descriptor 3 + i. They must come from make_pipe or make_memory_file; the caller closes its
-  // own copies. The caller enforces the limits on wall-clock time and output.
+  // Starts a confined Python script, if the limits of the machine still allow it. `input` becomes
+  // its standard input (-1: empty) and channels[i] its descriptor 3 + i. They must come from
+  // make_pipe or make_memory_file; the caller closes its own copies. The caller enforces the limits
+  // on wall-clock time and output.
   ConfinedProcess start(const std::string& script, int input,
                         const std::vector<int>& channels) const;
 

@@ -1,6 +1,5 @@
 #include "eval/sandbox_clock.h"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,29 +7,25 @@
 #include <cstring>
 #include <utility>
 
+#include "eval/proc_text.h"
+
 namespace counterbeam {
 namespace {
 
-// The content of a small file of /proc, in `buffer`; empty if it cannot be read.
-const char* proc_text(const char* path, char* buffer, std::size_t size) {
-  buffer[0] = '\0';
-  const int file = ::open(path, O_RDONLY | O_CLOEXEC);
-  if (file < 0) return buffer;
-  const ssize_t got = ::read(file, buffer, size - 1);
-  ::close(file);
-  buffer[std::max<ssize_t>(got, 0)] = '\0';
-  return buffer;
-}
-
+// 0: it has none, or has itself ended. -1: this kernel does not say.
 int first_child(int parent) {
   char path[64], text[256];
   std::snprintf(path, sizeof path, "/proc/%d/task/%d/children", parent, parent);
-  int child = -1;
-  return std::sscanf(proc_text(path, text, sizeof text), "%d", &child) == 1 ? child : -1;
+  int child = 0;
+  if (std::sscanf(proc_text(path, text, sizeof text), "%d", &child) == 1) return child;
+  if (::access(path, F_OK) == 0) return 0;
+  std::snprintf(path, sizeof path, "/proc/%d", parent);
+  return ::access(path, F_OK) == 0 ? -1 : 0;
 }
 
 struct ProcessorUse {
-  char state = '?';    // R: runs or would like to; D: waits for the disk; S: sleeps
+  char state = '?';    // R: runs or would like to; D: waits for the disk; T: stopped; S: sleeps;
+                       // Z: a zombie; ?: gone
   double seconds = 0;  // of all its threads
 };
 
@@ -51,7 +46,10 @@ ProcessorUse processor_use(int pid) {
 }  // namespace
 
 ProgramClock::ProgramClock(const std::vector<int>& parents) {
-  for (const int parent : parents) programs_.push_back({parent, -1, 0});
+  for (const int parent : parents) {
+    const int pid = parent > 0 ? first_child(parent) : -1;
+    programs_.push_back({parent, pid, pid > 0 ? processor_use(pid).seconds : 0});
+  }
 }
 
 void ProgramClock::tick() {
@@ -60,17 +58,21 @@ void ProgramClock::tick() {
   const double most = 2 * std::chrono::duration<double>(kTick).count();
   const double here = std::min(passed, most);  // more means that we did not run
   double processor = 0;
-  bool busy = false;
+  bool busy = false, sleeps = false;
   for (Program& program : programs_) {
-    if (program.pid < 0 && program.parent > 0) program.pid = first_child(program.parent);
-    if (program.pid < 0) continue;
+    if (program.pid <= 0 && program.parent > 0) program.pid = first_child(program.parent);
+    if (program.pid < 0) sleeps = true;
+    if (program.pid <= 0) continue;
     const ProcessorUse use = processor_use(program.pid);
-    busy |= use.state == 'R' || use.state == 'D';
+    if (std::strchr("RDTt", use.state) != nullptr)
+      busy = true;
+    else if (std::strchr("ZX?", use.state) == nullptr)  // it has not ended
+      sleeps = true;
     processor += std::max(use.seconds - program.processor_seconds, 0.0);
     program.processor_seconds = std::max(use.seconds, program.processor_seconds);
   }
   present_ += here;
-  counted_ += busy ? processor : std::max(here, processor);
+  counted_ += sleeps && !busy ? std::max(here, processor) : processor;
 }
 
 }  // namespace counterbeam

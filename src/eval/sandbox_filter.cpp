@@ -1,15 +1,20 @@
 // An allow-list: the calls that CPython and its standard library make for files, memory, threads,
 // time and pipes. A program cannot create a process (clone is allowed for threads only), a socket
 // other than by socketpair, a namespace, a mount or a key, cannot trace, and cannot allocate memory
-// that no limit counts (memfd, System V and POSIX shared memory and queues).
+// that no limit counts (memfd, System V and POSIX shared memory and queues). Nor can it cause its
+// own SIGKILL, end with the exit status that bubblewrap gives for one, or stop itself: what is
+// killed or stopped was killed or stopped from outside, and is no fault of the program.
 #include "eval/sandbox_filter.h"
 
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <sched.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #include <cerrno>
@@ -50,7 +55,6 @@ constexpr std::uint32_t kAllowed[] = {
     SYS_pipe2,
     SYS_dup,
     SYS_dup3,
-    SYS_fcntl,
     SYS_flock,
     SYS_fsync,
     SYS_fdatasync,
@@ -121,13 +125,8 @@ constexpr std::uint32_t kAllowed[] = {
     SYS_rt_sigtimedwait,
     SYS_rt_sigsuspend,
     SYS_sigaltstack,
-    SYS_kill,
-    SYS_tgkill,
-    SYS_tkill,
     SYS_wait4,
     SYS_waitid,
-    SYS_exit,
-    SYS_exit_group,
     SYS_execve,
     SYS_getpid,
     SYS_getppid,
@@ -144,7 +143,6 @@ constexpr std::uint32_t kAllowed[] = {
     SYS_getresgid,
     SYS_getgroups,
     SYS_getrusage,
-    SYS_prlimit64,
     SYS_uname,
     SYS_sysinfo,
     SYS_getrandom,
@@ -158,11 +156,6 @@ constexpr std::uint32_t kAllowed[] = {
     SYS_times,
     SYS_setitimer,
     SYS_getitimer,
-    SYS_timer_create,
-    SYS_timer_settime,
-    SYS_timer_gettime,
-    SYS_timer_delete,
-    SYS_timer_getoverrun,
 #if defined(__x86_64__)
     SYS_open,
     SYS_creat,
@@ -188,7 +181,6 @@ constexpr std::uint32_t kAllowed[] = {
     SYS_eventfd,
     SYS_getpgrp,
     SYS_getrlimit,
-    SYS_setrlimit,
     SYS_arch_prctl,
     SYS_time,
     SYS_alarm,
@@ -198,6 +190,10 @@ constexpr std::uint32_t kAllowed[] = {
 
 // Used by isatty() and Python's file objects. All other ioctls are denied.
 constexpr std::uint32_t kIoctls[] = {TCGETS, TIOCGWINSZ, FIONREAD, FIONBIO, FIOCLEX, FIONCLEX};
+
+// The signals that nothing can handle, and those that stop a process unless it handles them.
+constexpr std::uint32_t kRefusedSignals[] = {SIGKILL, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU};
+constexpr std::uint32_t kStatusOfKilled = 128 + SIGKILL;
 
 sock_filter load(std::size_t offset) {
   return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
@@ -221,6 +217,42 @@ void when_called(std::vector<sock_filter>& program, std::uint32_t call, std::siz
   program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, skip));
   program.push_back(load(offsetof(seccomp_data, args) + 8 * index));
   program.insert(program.end(), tests.begin(), tests.end());
+}
+
+std::vector<sock_filter> unless_refused_signal() {
+  std::vector<sock_filter> tests;
+  for (std::uint32_t signal : kRefusedSignals) {
+    tests.push_back(unless_equal(signal));
+    tests.push_back(answer(deny(EPERM)));
+  }
+  tests.push_back(answer(SECCOMP_RET_ALLOW));
+  return tests;
+}
+
+// What could end in a SIGKILL: signals, the signal of a descriptor, a lower limit on processor
+// time. (timer_create, whose signal is in memory, is not on the list.)
+void refuse_own_kill(std::vector<sock_filter>& program) {
+  when_called(program, SYS_kill, 1, unless_refused_signal());
+  when_called(program, SYS_tkill, 1, unless_refused_signal());
+  when_called(program, SYS_tgkill, 2, unless_refused_signal());
+  when_called(program, SYS_fcntl, 1,
+              {unless_equal(F_SETSIG), answer(deny(EPERM)), unless_equal(F_NOTIFY),
+               answer(deny(EPERM)), answer(SECCOMP_RET_ALLOW)});
+#if defined(__x86_64__)
+  when_called(program, SYS_setrlimit, 0,
+              {unless_equal(RLIMIT_CPU), answer(deny(EPERM)), answer(SECCOMP_RET_ALLOW)});
+#endif
+  // Limits may be read: then the address of the new one, both words of it, is null.
+  constexpr std::size_t new_limit = offsetof(seccomp_data, args) + 8 * 2;
+  when_called(program, SYS_prlimit64, 1,
+              {BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CPU, 0, 4), load(new_limit),
+               BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3), load(new_limit + 4),
+               BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1), answer(SECCOMP_RET_ALLOW),
+               answer(deny(EPERM))});
+  for (const std::uint32_t call : {SYS_exit, SYS_exit_group})
+    when_called(program, call, 0,
+                {BPF_STMT(BPF_ALU | BPF_AND | BPF_K, 0xff), unless_equal(kStatusOfKilled),
+                 answer(SECCOMP_RET_KILL_PROCESS), answer(SECCOMP_RET_ALLOW)});
 }
 
 }  // namespace
@@ -249,6 +281,7 @@ std::string system_call_filter() {
   when_called(program, SYS_prctl, 0,
               {unless_equal(PR_SET_NAME), answer(SECCOMP_RET_ALLOW), unless_equal(PR_GET_NAME),
                answer(SECCOMP_RET_ALLOW), answer(deny(EPERM))});
+  refuse_own_kill(program);
   for (std::uint32_t call : kAllowed) {
     program.push_back(unless_equal(call));
     program.push_back(answer(SECCOMP_RET_ALLOW));

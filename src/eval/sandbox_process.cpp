@@ -25,6 +25,8 @@ namespace {
 
 constexpr int kHighNumbers = 64;
 constexpr int kNobody = 65534;
+constexpr const char* kMoreDescriptors =
+    "the limit on open files may be reached, and should be 256 or more (ulimit -n)";
 
 int pidfd_open(int pid) {
   return static_cast<int>(syscall(SYS_pidfd_open, pid, 0));
@@ -34,7 +36,9 @@ Descriptor move_high(int fd) {
   const int high = fcntl(fd, F_DUPFD_CLOEXEC, kHighNumbers);
   const int reason = errno;
   ::close(fd);
-  if (high < 0) failed("sandbox: cannot duplicate a file descriptor: {}", std::strerror(reason));
+  if (high < 0)
+    failed("sandbox: cannot duplicate a file descriptor: {}; {}", std::strerror(reason),
+           kMoreDescriptors);
   return Descriptor(high);
 }
 
@@ -48,12 +52,20 @@ void give_up_root() {
   syscall(SYS_setresuid, kNobody, kNobody, kNobody);
 }
 
-void lower_limit(int resource, rlim_t value) {
+// The soft limit may be raised. That no hard one is too low has been checked (sandbox_limits.h).
+void set_limit(const ResourceLimit& wanted) {
+  const auto resource = static_cast<__rlimit_resource>(wanted.resource);
   rlimit limit{};
-  if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) _exit(126);
-  const rlim_t lowered = std::min(value, limit.rlim_max);
-  limit = {lowered, lowered};
-  if (setrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0) _exit(126);
+  if (getrlimit(resource, &limit) != 0) _exit(126);
+  limit.rlim_max = std::min(wanted.hard, limit.rlim_max);
+  limit.rlim_cur = std::min(wanted.soft, limit.rlim_max);
+  if (setrlimit(resource, &limit) != 0) _exit(126);
+}
+
+// If whoever started us ignores SIGCHLD, so do we, and then no child can be waited for.
+void keep_children() {
+  struct sigaction now {};
+  if (sigaction(SIGCHLD, nullptr, &now) == 0 && now.sa_handler == SIG_IGN) signal(SIGCHLD, SIG_DFL);
 }
 
 [[noreturn]] void become(const ProcessSpec& spec, char* const* arguments) {
@@ -65,12 +77,15 @@ void lower_limit(int resource, rlim_t value) {
   for (const auto& [here, there] : spec.inherited)
     if (dup2(here, there) < 0) _exit(126);
   give_up_root();
-  for (const auto& [resource, value] : spec.limits) lower_limit(resource, value);
+  for (const ResourceLimit& limit : spec.limits) set_limit(limit);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  signal(SIGCHLD, SIG_DFL);
-  signal(SIGPIPE, SIG_DFL);
+  // Whoever started us may ignore some signals, and a program that counts on SIGALRM would hang.
+  for (int number = 1; number < NSIG; ++number) signal(number, SIG_DFL);
+  // A machine that shuts down or is short of memory sends these first. They are ignored, so that a
+  // program that must end gets SIGKILL, which it cannot cause itself.
+  for (const int polite : {SIGTERM, SIGHUP, SIGINT, SIGQUIT}) signal(polite, SIG_IGN);
   char* const empty_environment[] = {nullptr};
   execve(arguments[0], arguments, empty_environment);
   _exit(127);
@@ -128,7 +143,8 @@ void Descriptor::close() {
 
 Pipe make_pipe() {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) failed("sandbox: cannot make a pipe: {}", std::strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    failed("sandbox: cannot make a pipe: {}; {}", std::strerror(errno), kMoreDescriptors);
   Descriptor write_end(ends[1]);
   Pipe pipe;
   pipe.read = move_high(ends[0]);
@@ -151,6 +167,18 @@ Descriptor make_memory_file(const std::string& content) {
   return file;
 }
 
+unsigned sandbox_user() {
+  return geteuid() == 0 ? kNobody : geteuid();
+}
+
+void check_not_killed(const ProcessEnd& end) {
+  if (end.outside)
+    failed(
+        "sandbox: a process was killed from outside (signal {}); the kernel does this when memory "
+        "runs out (see dmesg): free memory, or run less at once",
+        end.code);
+}
+
 ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor output) {
   std::vector<char*> arguments;
   for (const std::string& argument : spec.arguments)
@@ -163,6 +191,7 @@ ConfinedProcess ConfinedProcess::start(const ProcessSpec& spec, Descriptor outpu
   for (const auto& [here, there] : full.inherited)
     CB_CHECK(here >= kHighNumbers && there < kHighNumbers);
 
+  keep_children();
   ConfinedProcess process;
   process.output_ = std::move(output);
   const int pid = vfork();
@@ -201,6 +230,11 @@ ConfinedProcess::~ConfinedProcess() {
   reap(monitor_, nullptr, nullptr);
 }
 
+bool ConfinedProcess::namespace_over() const {
+  pollfd over{first_.get(), POLLIN, 0};
+  return poll(&over, 1, 0) > 0;
+}
+
 void ConfinedProcess::kill() {
   // Killing the first process of a pid namespace kills all of it.
   if (first_.get() >= 0) {
@@ -231,6 +265,8 @@ ProcessEnd ConfinedProcess::wait() {
   } else {
     end.code = WEXITSTATUS(status);
   }
+  // The program cannot reach bubblewrap, and its filter refuses it SIGKILL and the status of it.
+  end.outside = WIFSIGNALED(status) || (end.signalled && end.code == SIGKILL);
   return end;
 }
 

@@ -2,11 +2,11 @@
 // kills it together with its whole pid namespace.
 #pragma once
 
-#include <sys/resource.h>
-
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "eval/sandbox_limits.h"
 
 namespace counterbeam {
 
@@ -38,14 +38,21 @@ Descriptor make_memory_file(const std::string& content);
 struct ProcessEnd {
   bool signalled = false;
   int code = 0;            // exit status, or the signal's number
+  bool outside = false;    // killed by the machine or a person; no program can cause this
   double cpu_seconds = 0;  // of all reaped processes of the namespace
 };
+
+// The user that confined processes run as.
+unsigned sandbox_user();
+
+// Throws Failed, with what may have happened, if the end came from outside.
+void check_not_killed(const ProcessEnd& end);
 
 struct ProcessSpec {
   std::vector<std::string> arguments;          // bwrap's argv
   std::vector<std::pair<int, int>> inherited;  // (descriptor here, number in the child)
-  std::vector<std::pair<int, rlim_t>> limits;  // RLIMIT_..., soft and hard
-  int info_number = -1;                        // the descriptor that `arguments` give to --info-fd
+  std::vector<ResourceLimit> limits;
+  int info_number = -1;  // the descriptor that `arguments` give to --info-fd
 };
 
 class ConfinedProcess {
@@ -61,6 +68,8 @@ class ConfinedProcess {
   int output() const { return output_.get(); }            // standard output and error, to read
   int first_process() const { return first_pid_; }        // of the namespace; its child is ours
   int end_event() const { return monitor_event_.get(); }  // readable once all processes have ended
+
+  bool namespace_over() const;  // its last process has ended, though bubblewrap may not have
 
   void kill();        // kills everything in the namespace
   ProcessEnd wait();  // until the namespace is empty; REQUIRES: first call

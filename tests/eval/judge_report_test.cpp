@@ -28,7 +28,7 @@ TEST(JudgeReport, TakesNothingElseForAPass) {
         "passed\n"sv, "pas"sv, "fail\npass\n"sv, "started\npass\n"sv, "timeout\n"sv,
         "killed\n"sv}) {
     const JudgeReport report = read_report(text);
-    EXPECT_EQ(report.kind, Kind::Verdict) << text;
+    EXPECT_TRUE(report.kind == Kind::Missing || text.starts_with("fail\n")) << text;
     EXPECT_NE(report.verdict.state, CodeState::Pass) << text;
   }
   EXPECT_EQ(read_report("nothing").verdict.detail, "the test ended without a verdict");

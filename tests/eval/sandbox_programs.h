@@ -3,6 +3,8 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -92,5 +94,21 @@ struct Traces {
   }
   bool operator==(const Traces&) const = default;
 };
+
+// Runs `work` in a process of its own; true if it returned true.
+inline bool in_a_process(const std::function<bool()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    bool good = false;
+    try {
+      good = work();
+    } catch (...) {
+    }
+    _exit(good ? 0 : 1);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
 
 }  // namespace counterbeam::testing

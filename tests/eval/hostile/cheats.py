@@ -236,26 +236,26 @@ os._exit(0)
 #=== forge_replies
 import os
 for _ in range(64):
-    os.write(4, b'\7\0\0\0Vi\1\0\0\0\0')
+    os.write(4, b'\17\0\0\0V' + bytes(8) + b'i\1\0\0\0\0')
 def solve(n):
     return 0
 #=== forge_opaque
 import os
 def solve(n):
-    body = b'V?\4\0\0\0' + b'pass'
+    body = b'V' + bytes(8) + b'?\4\0\0\0' + b'pass'
     os.write(4, len(body).to_bytes(4, 'little') + body)
     while True:
         pass
 #=== forge_unknown_tag
 import os
 def solve(n):
-    os.write(4, b'\2\0\0\0V!')
+    os.write(4, b'\16\0\0\0V' + bytes(8) + b'!\0\0\0\0')
     while True:
         pass
 #=== forge_short_message
 import os
 def solve(n):
-    os.write(4, b'\2\0\0\0Vi')
+    os.write(4, b'\12\0\0\0V' + bytes(8) + b'i')
     while True:
         pass
 #=== forge_long_message
@@ -267,13 +267,13 @@ def solve(n):
 #=== forge_endless_list
 import os
 def solve(n):
-    os.write(4, b'\6\0\0\0Vl\xff\xff\xff\xff')
+    os.write(4, b'\16\0\0\0V' + bytes(8) + b'l\xff\xff\xff\xff')
     while True:
         pass
 #=== forge_deep_list
 import os
 def solve(n):
-    body = b'V' + b'l\1\0\0\0' * 100000 + b'N'
+    body = b'V' + bytes(8) + b'l\1\0\0\0' * 100000 + b'N'
     rest = len(body).to_bytes(4, 'little') + body
     while rest:
         rest = rest[os.write(4, rest):]
@@ -281,27 +281,39 @@ def solve(n):
 #=== forge_unhashable
 import os
 def solve(n):
-    body = b'VS\1\0\0\0l\0\0\0\0'
+    body = b'V' + bytes(8) + b'S\1\0\0\0l\0\0\0\0'
     os.write(4, len(body).to_bytes(4, 'little') + body)
     return 0
 #=== forge_exception
 import os
 def solve(n):
     name = b's\4\0\0\0eval' 
-    body = b'Et\3\0\0\0' + name * 3
+    body = b'E' + bytes(8) + b't\3\0\0\0' + name * 3
     os.write(4, len(body).to_bytes(4, 'little') + body)
     return 0
 #=== forge_exception_object
 import os
 def solve(n):
-    body = b'Et\3\0\0\0NNN'
+    body = b'E' + bytes(8) + b't\3\0\0\0NNN'
     os.write(4, len(body).to_bytes(4, 'little') + body)
     return 0
 #=== forge_change
 import os
 def solve(n):
     value = b'i\1\0\0\0\0'
-    body = b'M' + len(value).to_bytes(4, 'little') + value + b'l\0\0\0\0'
+    body = b'V' + bytes(4) + b'\1\0\0\0' + bytes(4) + b'l\0\0\0\0' + value
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== forge_reference
+import os
+def solve(n):
+    body = b'V' + bytes(8) + b'@\xff\xff\xff\xff'
+    os.write(4, len(body).to_bytes(4, 'little') + body)
+    return 0
+#=== forge_iterator
+import os
+def solve(n):
+    body = b'V' + bytes(8) + b'm\xff\xff\xff\xff'
     os.write(4, len(body).to_bytes(4, 'little') + body)
     return 0
 #=== close_channels
@@ -525,21 +537,21 @@ def solve(n):
 #=== zero_step_range
 def solve(n):
     import os
-    body = b'Vr\3\0\0\0' + b'i\1\0\0\0\0' * 3
+    body = b'V' + bytes(8) + b'r\3\0\0\0' + b'i\1\0\0\0\0' * 3
     os.write(4, len(body).to_bytes(4, 'little') + body)
     return 0
 #=== forged_subclass_name
 import os
 def solve(n):
     name = lambda text: b's' + len(text).to_bytes(4, 'little') + text
-    body = b'Et\3\0\0\0' + name(b'SystemExit') + name(b'pass') + name(b'0')
+    body = b'E' + bytes(8) + b't\3\0\0\0' + name(b'SystemExit') + name(b'pass') + name(b'0')
     os.write(4, len(body).to_bytes(4, 'little') + body)
     return 0
 #=== forged_warning
 import os
 def solve(n):
     name = lambda text: b's' + len(text).to_bytes(4, 'little') + text
-    body = b'Et\3\0\0\0' + name(b'__import__') + name(b'pass') + name(b'os')
+    body = b'E' + bytes(8) + b't\3\0\0\0' + name(b'__import__') + name(b'pass') + name(b'os')
     os.write(4, len(body).to_bytes(4, 'little') + body)
     return 0
 #=== ready_twice
@@ -550,7 +562,7 @@ def solve(n):
 #=== answer_before_the_question
 import os, sys
 def number(value):
-    return b'Vi\1\0\0\0' + bytes([value])
+    return b'V' + bytes(8) + b'i\1\0\0\0' + bytes([value])
 for value in (4, 6, 10):
     body = number(value)
     os.write(4, len(body).to_bytes(4, 'little') + body)
@@ -640,7 +652,7 @@ import os, threading, time
 def forge():
     while True:
         try:
-            os.write(4, b'\2\0\0\0VT')
+            os.write(4, b'\12\0\0\0V' + bytes(8) + b'T')
         except OSError:
             return
         time.sleep(0.001)

@@ -79,6 +79,9 @@ for number in range(3, 64):
 must_fail(lambda: [open('/tmp/%d' % i, 'w') for i in range(1000)])
 #=== watch_files: refused
 must_fail(raw, 294, 0)
+#=== watch_folders: refused
+import fcntl
+must_fail(fcntl.fcntl, os.open('/usr/lib', os.O_RDONLY), fcntl.F_NOTIFY, fcntl.DN_ACCESS)
 #=== fanotify: refused
 must_fail(raw, 300, 0, 0)
 #=== escape_by_descriptor: refused
