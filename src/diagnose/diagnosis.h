@@ -94,7 +94,7 @@ TaskDiagnosis diagnose_task(const std::string& task, std::span<const ProbedQuest
 // What the intervals say about a pair, in a sentence.
 PairVerdict verdict_of(const PairDiagnosis& pair);
 
-// Which numbers of blocks are looked at, of so many: all of a few, then ever fewer.
+// The numbers of blocks that are shown, out of `blocks`: all small ones, then fewer and fewer.
 std::vector<int> shown_blocks(int blocks);
 
 Json to_json(const TaskDiagnosis& diagnosis);
@@ -105,7 +105,7 @@ std::string to_table(const TaskDiagnosis& diagnosis);
 // "0.81 (0.77 to 0.85)"; "-" without a value, and no ends where they are not finite.
 std::string interval_text(const Interval& interval, int digits = 3);
 std::string interval_text(const std::optional<Interval>& interval, int digits = 3);
-// With as many digits as its width deserves: two significant ones of half of it.
+// With as many digits as give half of its width two significant ones.
 std::string fine_interval_text(const Interval& interval);
 
 }  // namespace counterbeam

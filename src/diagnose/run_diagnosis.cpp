@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/parallel_for.h"
 #include "base/progress.h"
+#include "eval/preflight.h"
 #include "eval/run.h"
 #include "search/answer.h"
 
@@ -132,6 +133,7 @@ ProbedTask probe_task(const LoadedModel& model, const TaskData& task, const Code
 std::vector<TaskDiagnosis> run_diagnosis(const LoadedModel& model,
                                          const std::vector<TaskData>& tasks,
                                          const DiagnoseOptions& options) {
+  refuse_damaged_weights(model, options.allow_failures);
   std::unique_ptr<CodeJudge> judge;
   std::int64_t total = 0;
   for (const TaskData& task : tasks) {

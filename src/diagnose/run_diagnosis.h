@@ -23,7 +23,8 @@ struct DiagnoseOptions {
 };
 
 // One diagnosis per task. All prompts are rendered first: one that cannot be is an error that names
-// the problem, and nothing is run. A question counts only if all its answers were drawn, read and
+// the problem, and nothing is run; so are weights that are NaN or infinite, unless failures are
+// allowed. A question counts only if all its answers were drawn, read and
 // graded; one that fails is listed in `failures`. If it is the first problem of its task, the run
 // ends with its error unless failures are allowed. Error where every question of a task fails.
 // Throws a Cancelled error if cancelled. The result depends on nothing but model, tasks, options

@@ -1,5 +1,5 @@
-// What belongs together in a comparison of runs, and what it is called: models as they ran, tasks
-// as they were asked, methods as they were set.
+// Groups the runs of a comparison, and names the groups: models with their weights, precision and
+// device, tasks with their prompts, methods with their settings.
 #pragma once
 
 #include <map>

@@ -3,7 +3,10 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/json.h"
+#include "base/make_folder.h"
+#include "base/output_file.h"
 #include "base/page.h"
+#include "base/regular_file.h"
 #include "eval/comparison_tables.h"
 
 namespace counterbeam {
@@ -65,9 +68,12 @@ Json write_comparison(const Comparison& comparison, const fs::path& out) {
     bad_input("{}: is a file; name a folder with --out", out.string());
   if (fs::exists(out / "samples.jsonl"))
     bad_input("{}: is the folder of a run; name another with --out", out.string());
+  for (const char* name : {"index.html", "report.json"}) refuse_irregular(out / name);
   for (const std::string& file : earlier_files(out)) fs::remove(out / file);
-  fs::create_directories(out / "tables");
-  fs::create_directories(out / "figures");
+  make_folder(out / "tables");
+  make_folder(out / "figures");
+  for (const fs::path& folder : {out, out / "tables", out / "figures"})
+    remove_partial_files(folder);
   std::vector<std::string> files = {"index.html"};
   const auto write = [&](const std::string& name, const std::string& content) {
     write_file(out / name, content);
@@ -85,7 +91,7 @@ Json write_comparison(const Comparison& comparison, const fs::path& out) {
   write_file(out / "index.html", comparison_page(comparison, out));
   Json json = to_json(comparison);
   json["files"] = std::move(files);
-  write_file(out / "report.json", json.dump(2) + "\n");
+  write_json_file(out / "report.json", json);
   return json;
 }
 

@@ -1,10 +1,12 @@
 #include "eval/context_search.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/folder_lock.h"
 #include "base/json.h"
+#include "base/output_file.h"
+#include "base/regular_file.h"
 #include "eval/paraphrase_file.h"
+#include "eval/preflight.h"
 #include "eval/report.h"
 
 namespace counterbeam {
@@ -36,11 +38,11 @@ void claim_search(const fs::path& out, const Json& search, bool resume) {
             to_line(value));
     if (!list.empty())
       bad_input(
-          "{}: the search there is another one; give the same options, or name another "
+          "{}: the folder holds a search with other options; give the same ones, or name another "
           "--out{}",
           path.string(), list);
   }
-  write_file(path, search.dump(2) + "\n");
+  write_json_file(path, search);
 }
 
 // One search: the contest with a model's answers.
@@ -179,16 +181,20 @@ class ContextSearch {
 ContextSearchResult search_contexts(const LoadedModel& model, const ContextSearchPlan& plan,
                                     const ContextSearchOptions& options) {
   const fs::path& out = options.run.out;
+  refuse_damaged_weights(model, options.run.allow_failures);
   const FolderLock lock(out);
+  for (const char* name : {"search.json", "paraphrases.json", "winner.json"})
+    refuse_irregular(out / name);
+  remove_partial_files(out);
   claim_search(out, to_json(plan, options), options.run.resume);
   ContextSearchResult result = ContextSearch(model, plan, options).run();
   fs::remove(out / "winner.json");
   if (result.contest.winner) {
     const ContextPair& pair = *pair_named(result.pairs, *result.contest.winner);
     const Json winner = {{"winner", {{"positive", pair.positive}, {"negative", pair.negative}}}};
-    write_file(out / "winner.json", winner.dump(2) + "\n");
+    write_json_file(out / "winner.json", winner);
   }
-  write_file(out / "search.json", to_json(plan, options, result).dump(2) + "\n");
+  write_json_file(out / "search.json", to_json(plan, options, result));
   return result;
 }
 

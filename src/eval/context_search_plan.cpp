@@ -44,8 +44,8 @@ void check_numbers(const ContextSearchPlan& plan) {
         contest.dev, contest.confirm, problems);
   if (const int least = fewest_to_confirm(contest); contest.confirm < least)
     bad_input(
-        "--confirm {}: so few problems cannot show that a pair is better beyond noise, even if it "
-        "is on every one of them; give at least {}",
+        "--confirm {}: so few problems cannot show that a pair is better, even if it is better on "
+        "every one of them; give at least {}",
         contest.confirm, least);
   try {
     rounds_of(contest);

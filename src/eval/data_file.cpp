@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <new>
 
 #include "base/error.h"
 #include "base/file.h"
@@ -35,6 +36,25 @@ std::string names_of(const std::vector<DataRow::Field>& fields) {
   bad_input("{}: has no rows; is the file truncated? Download it again", path.string());
 }
 
+[[noreturn]] void too_many_columns(const std::string& place, const DataLimits& limits) {
+  bad_input("{}: has more than {} fields, the limit; leave out those that no prompt shows", place,
+            limits.columns);
+}
+
+// Refuses the next row, of `fields` fields, if it is one too many; else counts its fields.
+void check_room(const std::filesystem::path& path, std::size_t rows, std::size_t fields,
+                std::size_t& values, const DataLimits& limits) {
+  if (rows >= limits.rows)
+    bad_input("{}: has more than {} rows, the limit; give a part of the file", path.string(),
+              limits.rows);
+  values += fields;
+  if (values > limits.values)
+    bad_input(
+        "{}: has more than {} fields in all its rows, the limit; leave out fields that no prompt "
+        "shows, or give a part of the file",
+        path.string(), limits.values);
+}
+
 // Parses one line, which must be a JSON object.
 Json json_row(std::string_view line, const std::string& place) {
   if (!is_valid_utf8(line)) bad_input("{}: is not UTF-8; save the file as UTF-8", place);
@@ -53,7 +73,7 @@ Json json_row(std::string_view line, const std::string& place) {
 
 // Parses the CSV record at `at` and moves `at` past its line end.
 std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
-                                    const std::string& place) {
+                                    const std::string& place, const DataLimits& limits) {
   std::vector<std::string> fields(1);
   bool quoted = false, opened = false;  // inside quotes; the field started with a quote
   for (; at < text.size(); ++at) {
@@ -70,6 +90,7 @@ std::vector<std::string> csv_record(std::string_view text, std::size_t& at,
     } else if (c == '"' && fields.back().empty() && !opened) {
       quoted = opened = true;
     } else if (c == ',') {
+      if (fields.size() >= limits.columns) too_many_columns(place, limits);
       fields.emplace_back();
       opened = false;
     } else if (c == '\n') {
@@ -94,8 +115,9 @@ std::string read_maybe_gzip(const std::filesystem::path& path) {
   if (packed.size() > kMostBytes)
     bad_input("{}: is larger than {} bytes", path.string(), kMostBytes);
   z_stream stream{};
-  if (inflateInit2(&stream, 16 + MAX_WBITS) != Z_OK)
-    failed("{}: zlib cannot be initialised", path.string());
+  const int ready = inflateInit2(&stream, 16 + MAX_WBITS);
+  if (ready == Z_MEM_ERROR) throw std::bad_alloc();
+  if (ready != Z_OK) failed("{}: zlib cannot be initialised", path.string());
   const std::unique_ptr<z_stream, int (*)(z_stream*)> guard(&stream, inflateEnd);
   stream.next_in = reinterpret_cast<Bytef*>(packed.data());
   stream.avail_in = static_cast<uInt>(packed.size());
@@ -106,12 +128,14 @@ std::string read_maybe_gzip(const std::filesystem::path& path) {
     stream.next_out = reinterpret_cast<Bytef*>(buffer);
     stream.avail_out = sizeof buffer;
     status = inflate(&stream, Z_NO_FLUSH);
-    text.append(buffer, sizeof buffer - stream.avail_out);
-    if (text.size() > kMostBytes)
+    const std::size_t got = sizeof buffer - stream.avail_out;
+    if (text.size() + got > kMostBytes)  // before the text grows further
       bad_input("{}: decompresses to more than {} bytes", path.string(), kMostBytes);
+    text.append(buffer, got);
     // A gzip file may consist of several members.
     if (status == Z_STREAM_END && stream.avail_in > 0) status = inflateReset(&stream);
   }
+  if (status == Z_MEM_ERROR) throw std::bad_alloc();  // the archive is not to blame
   if (status != Z_STREAM_END)
     bad_input("{}: the gzip archive is damaged or truncated; download it again", path.string());
   return without_mark(std::move(text), path);
@@ -136,10 +160,10 @@ const std::string& DataRow::text(const std::string& field) const {
   return text;
 }
 
-std::vector<DataRow> read_json_lines(const std::filesystem::path& path) {
+std::vector<DataRow> read_json_lines(const std::filesystem::path& path, const DataLimits& limits) {
   const std::string text = read_maybe_gzip(path);
   std::vector<DataRow> rows;
-  std::size_t start = 0;
+  std::size_t start = 0, values = 0;
   for (int number = 1; start < text.size(); ++number) {
     std::size_t end = text.find('\n', start);
     if (end == text.npos) end = text.size();
@@ -148,7 +172,12 @@ std::vector<DataRow> read_json_lines(const std::filesystem::path& path) {
     start = end + 1;
     if (line.find_first_not_of(" \t") == line.npos) continue;
     DataRow row{fmt::format("{}: row {}", path.string(), number), {}};
+    if (line.size() > limits.row_bytes)
+      bad_input("{}: has {} bytes; a row may have {}", row.place, line.size(), limits.row_bytes);
     const Json json = json_row(line, row.place);
+    if (json.size() > limits.columns) too_many_columns(row.place, limits);
+    check_room(path, rows.size(), json.size(), values, limits);
+    row.fields.reserve(json.size());
     for (const auto& [name, value] : json.items())
       row.fields.push_back(
           {name, value.is_string() ? value.get<std::string>() : to_line(value), value.is_string()});
@@ -158,10 +187,10 @@ std::vector<DataRow> read_json_lines(const std::filesystem::path& path) {
   return rows;
 }
 
-std::vector<DataRow> read_csv(const std::filesystem::path& path) {
+std::vector<DataRow> read_csv(const std::filesystem::path& path, const DataLimits& limits) {
   const std::string text = read_maybe_gzip(path);
-  std::size_t at = 0;
-  const std::vector<std::string> names = csv_record(text, at, path.string() + ": row 1");
+  std::size_t at = 0, kept = 0;
+  const std::vector<std::string> names = csv_record(text, at, path.string() + ": row 1", limits);
   for (std::size_t i = 0; i < names.size(); ++i)
     if (std::find(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(i), names[i]) !=
         names.begin() + static_cast<std::ptrdiff_t>(i))
@@ -170,11 +199,13 @@ std::vector<DataRow> read_csv(const std::filesystem::path& path) {
   std::vector<DataRow> rows;
   for (int number = 2; at < text.size(); ++number) {
     DataRow row{fmt::format("{}: row {}", path.string(), number), {}};
-    std::vector<std::string> values = csv_record(text, at, row.place);
+    std::vector<std::string> values = csv_record(text, at, row.place, limits);
     if (values.size() == 1 && values[0].empty()) continue;
     if (values.size() != names.size())
       bad_input("{}: {} fields, but the first row names {}; is a comma or line end not quoted?",
                 row.place, values.size(), names.size());
+    check_room(path, rows.size(), values.size(), kept, limits);
+    row.fields.reserve(values.size());
     for (std::size_t i = 0; i < names.size(); ++i) {
       if (!is_valid_utf8(values[i]))
         bad_input("{}: field \"{}\" is not UTF-8; save the file as UTF-8", row.place, names[i]);

@@ -40,7 +40,7 @@ std::vector<std::vector<QuestionTally>> common(const Records& records,
       result[n].push_back(records.at(names[n])[i]);
   }
   if (result.front().empty())
-    failed("there is no problem that every contestant answered, so nothing can be compared");
+    failed("there is no problem that every candidate answered, so nothing can be compared");
   return result;
 }
 

@@ -1,7 +1,7 @@
-// A search for the best of several candidates on problems, apart from what candidates are and how
-// they answer. Successive halving on development problems chooses finalists; whether a finalist is
-// better than the baseline is tested on other problems, which it was not chosen on, and corrected
-// for the number of tests made there. Deterministic for the answers it is given.
+// A search for the best of several candidates on problems, independent of what candidates are and
+// how they answer. Successive halving on development problems chooses finalists; whether a finalist
+// is better than the baseline is tested on other problems, which it was not chosen on, and
+// corrected for the number of tests made there. Deterministic for the answers it is given.
 #pragma once
 
 #include <functional>

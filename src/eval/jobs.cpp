@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "base/file.h"
+#include "base/output_file.h"
 #include "search/answer.h"
 
 namespace counterbeam {
@@ -41,11 +41,11 @@ std::vector<Job> jobs_of(const std::vector<TaskData>& tasks, const EvalOptions& 
 
 std::vector<Job> open_jobs(std::vector<Job> jobs, const std::filesystem::path& samples) {
   std::set<SampleKey> done;
-  for (const Sample& sample : read_samples(samples)) {
+  visit_samples(samples, [&](const Sample& sample) {
     if (!done.insert(key_of(sample)).second)
       bad_input("{}: sample {} of {} by {} occurs twice", samples.string(), sample.sample,
                 sample.id, sample.method);
-  }
+  });
   std::erase_if(jobs, [&](const Job& job) { return done.count(key_of(job)) > 0; });
   return jobs;
 }
@@ -54,14 +54,18 @@ void forget_failures(const std::vector<Job>& jobs, const std::filesystem::path& 
   if (!std::filesystem::exists(samples)) return;
   std::set<SampleKey> retried;
   for (const Job& job : jobs) retried.insert(key_of(job));
-  std::string kept;
+  const auto forget = [&](const Sample& sample) {
+    return !sample.error.empty() && retried.contains(key_of(sample));
+  };
   bool failed = false;
-  for (const Sample& sample : read_samples(samples)) {
-    const bool forget = !sample.error.empty() && retried.contains(key_of(sample));
-    if (!forget) kept += to_line(sample) + "\n";
-    failed |= forget;
-  }
-  if (failed) write_file(samples, kept);
+  visit_samples(samples, [&](const Sample& sample) { failed |= forget(sample); });
+  if (!failed) return;
+  OutputFile kept(samples);
+  visit_samples(samples, [&](const Sample& sample) {
+    const std::string line = forget(sample) ? "" : to_line(sample) + "\n";
+    kept.write(line.data(), line.size());
+  });
+  kept.finish();
 }
 
 std::vector<JobGroup> group_jobs(const std::vector<Job>& jobs) {

@@ -135,8 +135,8 @@ std::vector<TaskData> load_tasks(const std::vector<std::string>& names,
                                    [](const std::string& name) { return !is_task_path(name); });
   if (known == static_cast<std::ptrdiff_t>(names.size()) && !options.grader.empty())
     bad_input(
-        "--grader: is for data files of your own, as in --task my.jsonl --grader {}; the "
-        "tasks given have theirs",
+        "--grader: is for data files of your own, as in --task my.jsonl --grader {}; the given "
+        "tasks have their own",
         options.grader);
   if (known == 0 && !options.data.empty())
     bad_input("--data: is for the tasks of Counterbeam; --task names data files of your own");

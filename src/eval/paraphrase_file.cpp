@@ -1,7 +1,6 @@
 #include "eval/paraphrase_file.h"
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/json_fields.h"
 
@@ -14,14 +13,14 @@ void write_paraphrases(const std::filesystem::path& path, const Paraphrases& par
         {{"name", pair.name}, {"positive", pair.positive}, {"negative", pair.negative}});
   for (const DroppedParaphrase& one : paraphrases.dropped)
     dropped.push_back({{"cause", one.cause}, {"output", one.output}});
-  const Json json = {{"requests", paraphrases.requests}, {"pairs", pairs}, {"dropped", dropped}};
-  write_file(path, json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_json_file(path,
+                  {{"requests", paraphrases.requests}, {"pairs", pairs}, {"dropped", dropped}});
 }
 
 Paraphrases read_paraphrases(const std::filesystem::path& path, int most) {
   const Json json = read_json_file(path);
   const auto refuse = [&]() {
-    bad_input("{}: is damaged; remove it, and --resume has the paraphrases written again",
+    bad_input("{}: is damaged; remove it, and --resume writes the paraphrases again",
               path.string());
   };
   if (!json.is_object()) refuse();

@@ -2,13 +2,17 @@
 // limit, a number of samples and a shard. run.json lists the parts of all sessions and shards.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/json_fwd.h"
 #include "eval/run.h"
 
 namespace counterbeam {
+
+class JsonFields;
 
 struct RunPart {
   std::vector<std::string> tasks, methods;
@@ -20,10 +24,19 @@ struct RunPart {
   friend bool operator==(const RunPart&, const RunPart&) = default;
 };
 
+inline constexpr int kMostShards = 1 << 20;
+
+// "2/8": shard 2 of 8.
+struct ShardName {
+  int index, count;
+};
+// Empty if the text is not I/N with 0 <= I < N <= kMostShards.
+std::optional<ShardName> shard_named(std::string_view text);
+
 RunPart part_of(const std::vector<TaskData>& tasks, const EvalOptions& options);
 
 Json to_json(const RunPart& part);
-// The parts in a run.json. Errors start with `place`.
+// The parts in a run.json. Errors start with `place`, the file.
 std::vector<RunPart> parts_of(const Json& run, const std::string& place);
 
 // Replaces parts that differ in nothing but the shard by the whole if they cover all problems.
@@ -32,8 +45,16 @@ std::vector<RunPart> folded(std::vector<RunPart> parts);
 // are looked at separately.
 std::vector<std::string> missing_shards(const std::vector<RunPart>& parts);
 
-// How many of the samples that the run was asked for are absent.
+// How many problems the entry of a task in run.json says it has.
+std::int64_t problems_of(const JsonFields& task);
+
+// Whether the parts ask for each of the samples. Errors start with `place`, the file of `run`.
+std::vector<bool> asked_for(const Json& run, const std::vector<RunPart>& parts,
+                            const std::vector<Sample>& samples, const std::string& place);
+
+// How many of the samples that the run was asked for are absent. Errors start with `place`, the
+// file of `run`: numbers that cannot be true are refused before they cost memory or time.
 std::size_t missing_samples(const Json& run, const std::vector<RunPart>& parts,
-                            const std::vector<Sample>& samples);
+                            const std::vector<Sample>& samples, const std::string& place);
 
 }  // namespace counterbeam

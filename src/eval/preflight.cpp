@@ -48,6 +48,14 @@ std::size_t longest_of(const LoadedModel& model, const Job& job) {
 
 }  // namespace
 
+void refuse_damaged_weights(const LoadedModel& model, bool allow_failures) {
+  if (allow_failures || model.non_finite_weight().empty()) return;
+  failed(
+      "{}: {}: answers would be those of a damaged model; download the checkpoint again "
+      "(--allow-failures runs it anyway, and run.json says so)",
+      model.source().location(), model.non_finite_weight());
+}
+
 std::int64_t render_all_prompts(const LoadedModel& model, const std::vector<Job>& jobs) {
   const std::vector<const Job*> distinct = distinct_prompts(jobs);
   std::vector<std::size_t> lengths(distinct.size());

@@ -4,8 +4,10 @@
 #include <ctime>
 
 #include "base/error.h"
+#include "base/json_fields.h"
 #include "base/sha256.h"
 #include "eval/parts.h"
+#include "eval/served_record.h"
 
 namespace counterbeam {
 namespace {
@@ -103,6 +105,8 @@ class Comparison {
     differences_.push_back({field, shown_value(was), shown_value(is), remedy});
   }
 
+  void add(Difference difference) { differences_.push_back(std::move(difference)); }
+
   void check(const std::string& refusal) const {
     if (differences_.empty()) return;
     std::string list;
@@ -116,6 +120,28 @@ class Comparison {
   std::vector<Difference> differences_;
 };
 
+// Runs of earlier versions do not say what was served. Of log-probabilities that differ by rounding
+// alone nothing is said; the place that weights are loaded from counts where there are none.
+void compare_served(const Json& former, const Json& now, Comparison& comparison) {
+  const Json *was = member(former, "served"), *is = member(now, "served");
+  if (!was || !is || was->is_null() || is->is_null()) return;
+  comparison.equal(*was, *is, "served.", {"model"},
+                   "the server calls its model otherwise; give the same --engine and "
+                   "--engine-model");
+  const auto distance = mean_distance(read_served({*was, "run.json", "served."}).logprobs,
+                                      read_served({*is, "run.json", "served."}).logprobs);
+  if (!distance && member(*was, "root") && member(*is, "root"))
+    comparison.equal(*was, *is, "served.", {"root"},
+                     "the server has loaded another model; start it with the same one");
+  if (distance && *distance > kSameModelDistance)
+    comparison.add({"served.logprobs", shown_value(member(*was, "logprobs")),
+                    shown_value(member(*is, "logprobs")),
+                    fmt::format("log-probabilities of a known text differ by {:.2f} on average, of "
+                                "which rounding explains {}, so the model on the server seems to "
+                                "be another one; start the server with the model of the run",
+                                *distance, kSameModelDistance)});
+}
+
 void compare_model(const Json& former, const Json& now, Comparison& comparison) {
   static const Json kNone = Json::object();
   const Json* was = member(former, "fingerprint");
@@ -127,22 +153,29 @@ void compare_model(const Json& former, const Json& now, Comparison& comparison) 
                    "another chat_template.jinja; give the same --model");
   comparison.equal(was ? *was : kNone, now["fingerprint"], "fingerprint.", {"weights"},
                    "other weights; give the same --model");
+  compare_served(former, now, comparison);
   comparison.equal(former, now, "", {"dtype"}, "give the same --dtype");
+  comparison.equal(former, now, "", {"cache_dtype"}, "give the same --cache-dtype");
+  comparison.equal(former, now, "", {"activations"}, "give the same --activations");
   comparison.equal(former, now, "", {"device"}, "give the same --device; rounding differs");
   comparison.equal(former, now, "", {"stop"}, "answers would end elsewhere; give the same options");
 }
 
-// Samples are the same under two limits of the length if neither limit is reached.
+// Samples are the same under two limits of the length if neither limit is reached. An answer that
+// the cache has no room for is an error and never graded, so only what the model reads counts. Runs
+// of versions that graded such answers have no model_length; for them the cache counts.
 void compare_lengths(const Json& former, const Json& now, Comparison& comparison) {
-  const Json *was = member(former, "longest_sequence"), *is = member(now, "longest_sequence");
-  if (!was || !is || *was == *is) return comparison.one("longest_sequence", was, is, "");
+  const bool recorded = member(former, "model_length") && member(now, "model_length");
+  const char* field = recorded ? "model_length" : "longest_sequence";
+  const Json *was = member(former, field), *is = member(now, field);
+  if (!was || !is || *was == *is) return comparison.one(field, was, is, "");
   const std::int64_t needed = std::max(former.value("needed_sequence", std::int64_t{0}),
                                        now.value("needed_sequence", std::int64_t{0}));
   if (std::min(was->get<std::int64_t>(), is->get<std::int64_t>()) < needed)
-    comparison.one("longest_sequence", was, is,
-                   fmt::format("answers may need {} tokens and would be cut elsewhere; give the "
-                               "same --cache-memory",
-                               needed));
+    comparison.one(
+        field, was, is,
+        fmt::format("answers may need {} tokens and would be cut elsewhere; give the same {}",
+                    needed, recorded ? "--model and --engine" : "--cache-memory"));
 }
 
 void compare_tasks(const Json& former, const Json& now, Comparison& comparison) {
@@ -175,6 +208,26 @@ void add_new(Json& list, const Json& items) {
     if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
+// The fields that are read; those that are only compared may be anything.
+void check_fields(const Json& run, const std::string& place) {
+  const JsonFields fields(run, place);
+  constexpr std::int64_t kMostTokens = std::int64_t{1} << 60;
+  fields.string("experiment");
+  if (const auto served = fields.object("served")) read_served(*served);
+  fields.integer("longest_sequence", 0, kMostTokens);
+  fields.integer("model_length", 0, kMostTokens);
+  fields.integer("needed_sequence", 0, kMostTokens);
+  const JsonFields tasks = *fields.object("tasks"), methods = *fields.object("methods");
+  for (const auto& [name, task] : run["tasks"].items()) {
+    if (!task.is_object()) tasks.wrong(name, "is not an object");
+    problems_of(*tasks.object(name));
+  }
+  for (const auto& [name, settings] : run["methods"].items())
+    if (!settings.is_object()) methods.wrong(name, "is not an object");
+  for (const Json& session : run["sessions"])
+    if (!session.is_object()) fields.wrong("sessions", "must hold objects");
+}
+
 }  // namespace
 
 std::string digest_of(const TaskData& task) {
@@ -201,26 +254,35 @@ Json describe_run(const LoadedModel& model, const std::vector<TaskData>& tasks,
     methods[method.text] = to_json(method.settings);
     max_tokens = std::max(max_tokens, method.settings.max_tokens);
   }
-  return {{"format", kFormat},
-          {"experiment", options.experiment},
-          {"model", model.name()},
-          {"model_path", resolved(model.source().location())},
-          {"fingerprint", to_json(model.fingerprint())},
-          {"dtype", engine.dtype},
-          {"device", engine.device},
-          {"stop", {{"tokens", engine.eos}}},
-          {"longest_sequence", engine.max_length},
-          {"needed_sequence", longest_prompt + max_tokens},
-          {"seed", options.seed},
-          {"tasks", std::move(described)},
-          {"methods", std::move(methods)},
-          {"parts", Json::array({to_json(part_of(tasks, options))})},
-          {"sessions", Json::array({session_of(model, options)})}};
+  Json run = {{"format", kFormat},
+              {"experiment", options.experiment},
+              {"model", model.name()},
+              {"model_path", resolved(model.source().location())},
+              {"fingerprint", to_json(model.fingerprint())},
+              {"dtype", engine.dtype},
+              {"device", engine.device},
+              {"stop", {{"tokens", engine.eos}}},
+              {"longest_sequence", engine.max_length},
+              {"model_length", std::max(engine.max_length, engine.model_length)},
+              {"needed_sequence", longest_prompt + max_tokens},
+              {"seed", options.seed},
+              {"tasks", std::move(described)},
+              {"methods", std::move(methods)},
+              {"parts", Json::array({to_json(part_of(tasks, options))})},
+              {"sessions", Json::array({session_of(model, options)})}};
+  // Left out where the cache has the precision of the weights, as in runs of earlier versions.
+  if (!engine.cache_dtype.empty()) run["cache_dtype"] = engine.cache_dtype;
+  if (!engine.activations.empty()) run["activations"] = engine.activations;
+  if (engine.served) run["served"] = to_json(*engine.served);
+  if (!model.non_finite_weight().empty()) run["damaged_weights"] = model.non_finite_weight();
+  return run;
 }
 
 Json joined_runs(const Json& former, const Json& now, const std::string& refusal) {
   Comparison comparison;
   compare_model(former, now, comparison);
+  comparison.equal(former, now, "", {"damaged_weights"},
+                   "the samples of damaged weights are worthless; name another --out");
   comparison.equal(former, now, "", {"seed"}, "give the same --seed");
   compare_lengths(former, now, comparison);
   compare_tasks(former, now, comparison);
@@ -231,7 +293,9 @@ Json joined_runs(const Json& former, const Json& now, const std::string& refusal
   comparison.check(refusal);
 
   Json result = former;
+  if (!member(now, "model_length")) result.erase("model_length");
   if (experiment.empty()) result["experiment"] = own;
+  if (const Json* served = member(now, "served")) add_served(result["served"], *served);
   result["needed_sequence"] = std::max(former.value("needed_sequence", std::int64_t{0}),
                                        now.value("needed_sequence", std::int64_t{0}));
   for (const char* group : {"tasks", "methods"})
@@ -245,8 +309,8 @@ Json read_run(const fs::path& folder) {
   const fs::path path = folder / "run.json";
   if (!fs::exists(path))
     bad_input(
-        "{}: is missing, so nothing shows which run the samples are of; name another --out, or "
-        "bring the file back",
+        "{}: is missing, so it is unknown which run the samples belong to; name another --out, or "
+        "restore the file",
         path.string());
   Json run = read_json_file(path);
   const auto is = [&](const char* key, bool (Json::*type)() const noexcept) {
@@ -255,7 +319,7 @@ Json read_run(const fs::path& folder) {
   if (is("model", &Json::is_string) && !run.contains("format"))
     bad_input(
         "{}: was written by a version that did not record what answers depend on (fingerprint, "
-        "dtype, settings); its samples stay readable, but to go on name another --out",
+        "dtype, settings), so the run cannot be continued; name another --out",
         path.string());
   if (!is("format", &Json::is_number_integer) || run["format"] != kFormat ||
       !is("model", &Json::is_string) || !is("fingerprint", &Json::is_object) ||
@@ -263,6 +327,7 @@ Json read_run(const fs::path& folder) {
       !is("parts", &Json::is_array) || !is("sessions", &Json::is_array))
     bad_input("{}: is not the run.json of an evaluation of format {}; name another --out",
               path.string(), kFormat);
+  check_fields(run, path.string());
   return run;
 }
 

@@ -3,6 +3,8 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/quote.h"
+#include "base/utf8.h"
 #include "counterbeam/evaluation.h"
 #include "eval/own_tasks.h"
 #include "eval/report.h"
@@ -26,6 +28,8 @@ TaskData task_data_of(const OwnTask& own) {
   };
   std::set<std::string> ids;
   for (const OwnProblem& given : own.problems) {
+    if (!is_valid_utf8(given.id))
+      bad_input("task {}: the id {} is not valid UTF-8", own.name, in_quotes(given.id));
     if (!ids.insert(given.id).second)
       bad_input("task {}: two problems have the id \"{}\"", own.name, given.id);
     Problem& problem = task.problems.emplace_back();
@@ -90,13 +94,26 @@ EvalOptions eval_options_of(const EvaluationOptions& options) {
   return run;
 }
 
+// The reports are written; what is missing in them must not be overlooked.
+void refuse_failed(const EvalSummary& summary, const std::string& out) {
+  const int samples = failed_samples(summary.failures);
+  if (samples == 0) return;
+  const Failure& first = summary.failures.front();
+  failed(
+      "{}: {} sample{} could not be run or judged, problem {} of {} among them: {}; see "
+      "summary.json there; a resumed run tries them again, allow_failures accepts them",
+      out, samples, samples == 1 ? "" : "s", first.id, first.task, first.cause);
+}
+
 }  // namespace
 
 std::string evaluate(const LanguageModel& model, const EvaluationOptions& options) {
   const EvalOptions run = eval_options_of(options);
   const std::vector<TaskData> tasks = all_tasks_of(options);
   run_eval(PublicModel::of(model), tasks, run);
-  return to_line(to_json(write_reports(run.out)));
+  const EvalSummary summary = write_reports(run.out);
+  if (!options.allow_failures) refuse_failed(summary, options.out);
+  return to_line(to_json(summary));
 }
 
 OwnVerdict grade_answer(const std::string& grader, const std::string& gold,

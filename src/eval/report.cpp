@@ -54,9 +54,9 @@ std::string report_page(const EvalSummary& summary, const std::vector<Sample>& s
 EvalSummary write_reports(const std::filesystem::path& out, ReportOrigin origin) {
   const std::vector<Sample> samples = read_samples(out / "samples.jsonl");
   EvalSummary summary = summarise(samples);
-  write_file(out / "summary.json", to_json(summary).dump(2) + "\n");
+  write_json_file(out / "summary.json", to_json(summary));
   if (origin.run.empty() && std::filesystem::exists(out / "run.json"))
-    origin.run = read_file(out / "run.json");
+    origin.run = to_line(read_json_file(out / "run.json"));
   const RunFacts facts = read_run_facts(out);
   if (origin.experiment.empty()) origin.experiment = facts.experiment;
   if (origin.model.empty()) origin.model = facts.model;

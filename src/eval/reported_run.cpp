@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "eval/foreign_samples.h"
 #include "eval/parts.h"
 #include "eval/provenance.h"
 
@@ -79,7 +80,9 @@ ReportedRun read_reported_run(const fs::path& folder) {
   const fs::path record = folder / "run.json";
   if (fs::exists(record) && read_json_file(record).contains("parts")) {
     const Json json = read_run(folder);
-    run.missing = missing_samples(json, parts_of(json, record.string()), run.samples);
+    refuse_foreign_samples(json, record.string(), run.samples, file);
+    run.missing =
+        missing_samples(json, parts_of(json, record.string()), run.samples, record.string());
   }
   return run;
 }

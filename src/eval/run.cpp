@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/file.h"
 #include "base/folder_lock.h"
+#include "base/make_folder.h"
 #include "base/parallel_for.h"
 #include "base/progress.h"
 #include "base/sha256.h"
@@ -33,26 +34,26 @@ void refuse_repeats(const std::vector<std::string>& tasks) {
     if (!seen.insert(task).second) bad_input("--task: {} is given twice", task);
 }
 
-// A method as part of a file name. A digest keeps those apart that are long or hold other texts,
-// such as contexts.
-std::string file_part(const std::string& method) {
+// A task or a method as part of a file name. A digest keeps those apart that are long or hold other
+// texts, such as contexts.
+std::string file_part(const std::string& name) {
   constexpr std::size_t kLongest = 80, kShown = 60;
-  std::string part = method;
-  bool whole = method.size() <= kLongest;
+  std::string part = name;
+  bool whole = name.size() <= kLongest;
   for (char& c : part) {
-    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '=') continue;
+    if (std::isalnum(static_cast<unsigned char>(c)) || c == '.' || c == '=' || c == '_') continue;
     whole = whole && (c == ':' || c == '-');
     c = '-';
   }
   if (whole) return part;
   Sha256 digest;
-  digest.add_field(method);
+  digest.add_field(name);
   return part.substr(0, kShown) + "-" + digest.hex().substr(0, 8);
 }
 
 // traces/TASK-QUESTION-METHOD-SAMPLE.html
 std::string trace_name(const Job& job) {
-  return fmt::format("traces/{}-{}-{}-{}.html", job.task->name, job.question,
+  return fmt::format("traces/{}-{}-{}-{}.html", file_part(job.task->name), job.question,
                      file_part(job.method->text), job.sample);
 }
 
@@ -84,6 +85,8 @@ Sample record(const LoadedModel& model, const Job& job, const AnsweredQuestion& 
               const CodeJudge* judge, const EvalOptions& options) {
   const SearchResult& result = answered.result;
   const Candidate& answer = result.answer();
+  if (!std::isfinite(answer.score))
+    failed("the answer's score is {}; log-probabilities of the model are not finite", answer.score);
   Sample sample = blank_sample(job);
   sample.answer = answered.text;
   sample.score = answer.score;
@@ -139,6 +142,9 @@ std::vector<Sample> run_group(const LoadedModel& model, const JobGroup& group,
   for (std::size_t i = 0; i < group.size(); ++i) {
     samples.push_back(record(model, group[i], answers[i], judge, options));
     if (grader) samples.back().separation = grader->separation(answers[i].result);
+    if (const std::size_t size = to_line(samples.back()).size(); size >= kMostSampleBytes)
+      failed("the answer and what was graded take {} bytes; at most {} are kept", size,
+             kMostSampleBytes);
   }
   return samples;
 }
@@ -239,6 +245,7 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
   std::vector<std::string> names;
   for (const TaskData& task : tasks) names.push_back(task.name);
   refuse_repeats(names);
+  refuse_damaged_weights(model, options.allow_failures);
   std::unique_ptr<CodeJudge> judge;
   for (const TaskData& task : tasks)
     if (task.judging == Judging::Code && !judge) judge = std::make_unique<CodeJudge>();
@@ -246,7 +253,7 @@ void run_eval(const LoadedModel& model, const std::vector<TaskData>& tasks,
   const std::vector<Job> jobs = jobs_of(tasks, options);
   const std::int64_t longest_prompt = render_all_prompts(model, jobs);
   claim_folder(describe_run(model, tasks, options, longest_prompt), tasks, options);
-  if (options.traces) fs::create_directories(options.out / "traces");
+  if (options.traces) make_folder(options.out / "traces");
 
   const fs::path path = options.out / "samples.jsonl";
   forget_failures(jobs, path);

@@ -16,7 +16,7 @@
 
 namespace counterbeam {
 
-// Who runs, for run.json; nothing depends on it.
+// The program that runs, for run.json; no result depends on it.
 struct RunSession {
   std::string version, commit;  // of the program; commit: empty if the build does not know it
   std::string command;          // as the user could type it again
@@ -41,7 +41,7 @@ struct EvalOptions {
   std::string experiment;  // a name of presets(), or empty
   RunSession session;
   const Cancellation* cancellation = nullptr;
-  // Told after every sample that this call finishes: how many are done, and of how many.
+  // Called after every sample that this call finishes, with the numbers of done and of all samples.
   std::function<void(std::int64_t done, std::int64_t all)> on_sample{};
 };
 

@@ -48,6 +48,10 @@ RunFacts read_run_facts(const std::filesystem::path& folder) {
   facts.model = field_text(run, "model");
   facts.fingerprint = field_text(run, "fingerprint");
   facts.dtype = field_text(run, "dtype");
+  if (const std::string cache = field_text(run, "cache_dtype"); !cache.empty())
+    facts.dtype += ", " + cache + " KV cache";
+  if (const std::string activations = field_text(run, "activations"); !activations.empty())
+    facts.dtype += fmt::format(", {} activations", activations);
   facts.device = field_text(run, "device");
   facts.seed = field_text(run, "seed");
   facts.version = versions_of(run);

@@ -10,8 +10,9 @@ namespace counterbeam {
 // Fields are empty where run.json does not say.
 struct RunFacts {
   std::string experiment, model;
-  std::string fingerprint;                      // of the model's files, as JSON on one line
-  std::string dtype, device, seed, version;     // several versions: "0.1.0, 0.2.0"
+  std::string fingerprint;  // of the model's files, as JSON on one line
+  std::string dtype, device, seed,
+      version;  // dtype: with the activations; several versions: "0.1.0, 0.2.0"
   std::map<std::string, std::string> settings;  // by method: to_json(Settings) on one line
   struct Task {
     std::string problems, digest, grader, extract;

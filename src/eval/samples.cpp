@@ -3,20 +3,22 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <limits>
 #include <map>
+#include <numeric>
+#include <string_view>
 
 #include "base/error.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/json_fields.h"
+#include "base/line_reader.h"
+#include "base/output_file.h"
 
 namespace counterbeam {
 namespace {
-
-constexpr std::uint64_t kMostSampleBytes = std::uint64_t{64} << 30;
 
 std::vector<int> integers(const JsonFields& fields, const char* key, const std::string& place) {
   std::vector<int> values;
@@ -44,6 +46,46 @@ void check_tokens(const Sample& sample, const std::string& place) {
         "{}: \"token_bytes\" and \"token_rewards\" must have one number per token and cover "
         "\"answer\"; leave both out if they are not known",
         place);
+}
+
+// The bytes up to the last line end, found from the end of the file.
+std::int64_t complete_bytes(const std::filesystem::path& path) {
+  const OpenFile file = open_regular_file(path);
+  const std::uint64_t size = size_of(file, path);
+  std::vector<char> piece(1 << 16);
+  for (std::uint64_t end = size; end > 0;) {
+    if (size - end > kMostSampleBytes)
+      bad_input("{}: its last line is longer than {} bytes; is the file damaged?", path.string(),
+                kMostSampleBytes);
+    const std::uint64_t start = end - std::min<std::uint64_t>(end, piece.size());
+    const auto count = static_cast<std::size_t>(end - start);
+    if (::fseeko(file.get(), static_cast<off_t>(start), SEEK_SET) != 0 ||
+        std::fread(piece.data(), 1, count, file.get()) != count)
+      failed("{}: cannot be read: {}", path.string(), std::strerror(errno));
+    const std::size_t found = std::string_view(piece.data(), count).rfind('\n');
+    if (found != std::string_view::npos) return static_cast<std::int64_t>(start + found + 1);
+    end = start;
+  }
+  return 0;
+}
+
+// The place of every sample in a sorted file. The id follows the index: files written by hand have
+// no indexes, but their problems still group.
+using SamplePlace = std::tuple<std::size_t, int, std::string_view, std::size_t, int>;
+
+std::vector<SamplePlace> places_of(const std::vector<Sample>& samples,
+                                   const std::vector<std::string>& tasks,
+                                   const std::vector<std::string>& methods) {
+  std::map<std::string_view, std::size_t> task_ranks, method_ranks;
+  for (const std::string& task : tasks) task_ranks.emplace(task, task_ranks.size());
+  for (const std::string& method : methods) method_ranks.emplace(method, method_ranks.size());
+  std::vector<SamplePlace> places;
+  for (const Sample& sample : samples)
+    places.emplace_back(task_ranks.emplace(sample.task, task_ranks.size()).first->second,
+                        sample.question, sample.id,
+                        method_ranks.emplace(sample.method, method_ranks.size()).first->second,
+                        sample.sample);
+  return places;
 }
 
 }  // namespace
@@ -105,6 +147,8 @@ Sample parse_sample(const std::string& line, const std::string& place) {
   sample.correct_strict = fields.boolean("correct_strict").value_or(*correct);
   sample.state = fields.string("state").value_or("");
   sample.trace = fields.string("trace").value_or("");
+  if (json.contains("score") && json["score"].is_null())
+    fields.wrong("score", "is how NaN and infinity are written; remove the line");
   sample.score = fields.number("score", -1e300, 1e300).value_or(0);
   sample.separation = fields.number("separation", -1, 1);
   sample.truncated = fields.boolean("truncated").value_or(false);
@@ -122,23 +166,22 @@ Sample parse_sample(const std::string& line, const std::string& place) {
   return sample;
 }
 
-std::vector<Sample> read_samples(const std::filesystem::path& path) {
-  const std::string content = read_file(path, kMostSampleBytes);
-  std::vector<Sample> samples;
-  std::size_t start = 0;
-  for (int number = 1;; ++number) {
-    const std::size_t end = content.find('\n', start);
-    if (end == content.npos) return samples;
-    samples.push_back(parse_sample(content.substr(start, end - start),
-                                   fmt::format("{}: line {}", path.string(), number)));
-    start = end + 1;
-  }
+std::size_t visit_samples(const std::filesystem::path& path,
+                          const std::function<void(Sample)>& visit) {
+  LineReader lines(path, kMostSampleBytes);
+  std::string line;
+  while (lines.next(line)) visit(parse_sample(line, lines.place()));
+  return lines.rest();
 }
 
-SampleFile::SampleFile(const std::filesystem::path& path) : path_(path) {
-  const std::string content =
-      std::filesystem::exists(path) ? read_file(path, kMostSampleBytes) : "";
-  size_ = static_cast<std::int64_t>(content.rfind('\n') + 1);  // 0 if there is no complete line
+std::vector<Sample> read_samples(const std::filesystem::path& path) {
+  std::vector<Sample> samples;
+  visit_samples(path, [&](Sample sample) { samples.push_back(std::move(sample)); });
+  return samples;
+}
+
+SampleFile::SampleFile(const std::filesystem::path& path)
+    : path_(path), size_(std::filesystem::exists(path) ? complete_bytes(path) : 0) {
   file_ = ::open(path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0 || ::ftruncate(file_, size_) != 0)
     failed("{}: cannot be written: {}", path.string(), std::strerror(errno));
@@ -150,6 +193,9 @@ SampleFile::~SampleFile() {
 
 void SampleFile::append(const Sample& sample) {
   const std::string line = to_line(sample) + "\n";
+  if (line.size() > kMostSampleBytes)
+    failed("{}: sample {} of {} by {} has {} bytes; at most {} are written", path_.string(),
+           sample.sample, sample.id, sample.method, line.size(), kMostSampleBytes);
   const std::lock_guard lock(mutex_);
   for (std::size_t done = 0; done < line.size();) {
     const ssize_t wrote = ::write(file_, line.data() + done, line.size() - done);
@@ -165,28 +211,28 @@ void SampleFile::append(const Sample& sample) {
   size_ += static_cast<std::int64_t>(line.size());
 }
 
-void sort_samples(const std::filesystem::path& path, const std::vector<std::string>& tasks,
-                  const std::vector<std::string>& methods) {
-  std::map<std::string, std::size_t> task_ranks, method_ranks;
-  for (const std::string& task : tasks) task_ranks.emplace(task, task_ranks.size());
-  for (const std::string& method : methods) method_ranks.emplace(method, method_ranks.size());
-  // The id follows the index: files written by hand have no indexes, but their problems still
-  // group.
-  std::map<std::tuple<std::size_t, int, std::string, std::size_t, int>, std::string> lines;
-  for (const Sample& sample : read_samples(path)) {
-    const std::size_t task = task_ranks.emplace(sample.task, task_ranks.size()).first->second;
-    const std::size_t method =
-        method_ranks.emplace(sample.method, method_ranks.size()).first->second;
-    if (!lines
-             .try_emplace({task, sample.question, sample.id, method, sample.sample},
-                          to_line(sample) + "\n")
-             .second)
+void write_samples(const std::vector<Sample>& samples, const std::filesystem::path& path,
+                   const std::vector<std::string>& tasks, const std::vector<std::string>& methods) {
+  const std::vector<SamplePlace> places = places_of(samples, tasks, methods);
+  std::vector<std::size_t> order(samples.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+  for (std::size_t i = 1; i < order.size(); ++i)
+    if (const Sample& sample = samples[order[i]]; places[order[i]] == places[order[i - 1]])
       bad_input("{}: sample {} of {} by {} occurs twice", path.string(), sample.sample, sample.id,
                 sample.method);
+  OutputFile file(path);
+  for (const std::size_t i : order) {
+    const std::string line = to_line(samples[i]) + "\n";
+    file.write(line.data(), line.size());
   }
-  std::string content;
-  for (const auto& [key, line] : lines) content += line;
-  write_file(path, content);
+  file.finish();
+}
+
+void sort_samples(const std::filesystem::path& path, const std::vector<std::string>& tasks,
+                  const std::vector<std::string>& methods) {
+  write_samples(read_samples(path), path, tasks, methods);
 }
 
 }  // namespace counterbeam

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -40,6 +41,14 @@ std::string to_line(const Sample& sample);
 // Errors start with `place` ("FILE: line 3").
 Sample parse_sample(const std::string& line, const std::string& place);
 
+// The longest line that is written and read.
+inline constexpr std::size_t kMostSampleBytes = std::size_t{16} << 20;
+
+// Reads the complete lines one by one. Returns the bytes of a last line without a line end, which
+// is not visited. Throws an Error that names the file and the line.
+std::size_t visit_samples(const std::filesystem::path& path,
+                          const std::function<void(Sample)>& visit);
+
 // Reads all complete lines. A last line without a line end is ignored.
 std::vector<Sample> read_samples(const std::filesystem::path& path);
 
@@ -59,7 +68,7 @@ class SampleFile {
   SampleFile& operator=(const SampleFile&) = delete;
 
   // The sample has been passed to the kernel on return, so it survives if the program is killed.
-  // Thread-safe.
+  // Throws an Error if its line would be too long to be read. Thread-safe.
   void append(const Sample& sample);
 
  private:
@@ -69,8 +78,13 @@ class SampleFile {
   std::mutex mutex_;
 };
 
-// Sorts the file by task, problem, method and sample. Tasks and methods are in the order given;
-// others follow in order of appearance. Throws Error if a sample occurs twice.
+// Replaces the file by these samples, sorted by task, problem, method and sample. Tasks and methods
+// are in the order given; others follow in order of appearance. Throws Error if a sample occurs
+// twice.
+void write_samples(const std::vector<Sample>& samples, const std::filesystem::path& path,
+                   const std::vector<std::string>& tasks, const std::vector<std::string>& methods);
+
+// The same for the samples of the file.
 void sort_samples(const std::filesystem::path& path, const std::vector<std::string>& tasks,
                   const std::vector<std::string>& methods);
 

@@ -252,6 +252,12 @@ void add_failure(std::vector<Failure>& failures, Failure failure) {
     same->samples += failure.samples;
 }
 
+int failed_samples(std::span<const Failure> failures) {
+  int count = 0;
+  for (const Failure& failure : failures) count += failure.samples;
+  return count;
+}
+
 EvalSummary summarise(const std::vector<Sample>& samples) {
   if (samples.empty()) bad_input("there are no samples to summarise");
   Ordered<Ordered<Group>> groups;

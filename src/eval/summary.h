@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,8 @@ struct Failure {
 
 // Adds a failure to those of the same task, method and cause up to its numbers, or as a new one.
 void add_failure(std::vector<Failure>& failures, Failure failure);
+
+int failed_samples(std::span<const Failure> failures);
 
 struct EvalSummary {
   std::vector<TaskSummary> tasks;     // those with graded samples

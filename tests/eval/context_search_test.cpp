@@ -117,11 +117,10 @@ TEST(ContextSearchPlan, TooFewProblemsAreRefusedWithTheNumbers) {
                  "numbers has 25 different problems (25 more repeat a question), too few for --dev "
                  "20 and 20 others that confirm (--confirm); together they may be 25",
                  [] { plan_context_search(task_of(50, 2), options_of(20, 20)); });
-  expect_message(
-      "confirm",
-      "--confirm 6: so few problems cannot show that a pair is better beyond noise, even "
-      "if it is on every one of them; give at least 7",
-      [] { plan_context_search(task_of(50), options_of(30, 6)); });
+  expect_message("confirm",
+                 "--confirm 6: so few problems cannot show that a pair is better, even if it is "
+                 "better on every one of them; give at least 7",
+                 [] { plan_context_search(task_of(50), options_of(30, 6)); });
   expect_message("dev",
                  "--dev 7: 10 candidates are halved in 4 rounds, which need at least 8 development "
                  "problems, not 7; give more, or fewer candidates by --pairs",

@@ -141,6 +141,54 @@ TEST(DataFile, AnArchiveThatGrowsTooMuchStopsAtTheLimit) {
             std::string::npos);
 }
 
+// What a few bytes of gzip may unpack to: rows, columns and fields far beyond any task.
+TEST(DataFile, MoreRowsColumnsOrFieldsThanTheLimitAreRefused) {
+  const DataLimits limits = {.rows = 3, .columns = 4, .values = 8, .row_bytes = 40};
+  const TemporaryFolder folder;
+  const auto message = [&](const char* name, const std::string& content) -> std::string {
+    const auto path = folder.write(name, gzipped(content));
+    try {
+      path.extension() == ".csv" ? read_csv(path, limits) : read_json_lines(path, limits);
+    } catch (const BadInput& error) {
+      EXPECT_NE(std::string(error.what()).find(path.string()), std::string::npos);
+      return error.what();
+    }
+    return "";
+  };
+  const auto times = [](int count, const std::string& line) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += line;
+    return text;
+  };
+  const std::string two = "{\"a\":1,\"b\":2}\n", four = "{\"a\":1,\"b\":2,\"c\":3,\"d\":4}\n";
+  EXPECT_EQ(message("x.jsonl", times(3, two) + "\n\n"), "");
+  EXPECT_NE(message("x.jsonl", times(4, two)).find("more than 3 rows"), std::string::npos);
+  EXPECT_EQ(message("x.jsonl", times(2, four)), "");
+  EXPECT_NE(message("x.jsonl", times(3, four)).find("more than 8 fields in all"),
+            std::string::npos);
+  EXPECT_NE(message("x.jsonl", "{\"a\":1,\"b\":2,\"c\":3,\"d\":4,\"e\":5}")
+                .find("row 1: has more than 4 fields"),
+            std::string::npos);
+  EXPECT_NE(message("x.jsonl", "{\"a\":[" + times(30, "0,") + "0]}").find("row 1: has 69 bytes"),
+            std::string::npos);
+  EXPECT_EQ(message("x.csv", "a,b\n" + times(3, "1,2\n") + "\n\n"), "");
+  EXPECT_NE(message("x.csv", "a,b\n" + times(4, "1,2\n")).find("more than 3 rows"),
+            std::string::npos);
+  EXPECT_EQ(message("x.csv", "a,b,c,d\n" + times(2, ",,,\n")), "");
+  EXPECT_NE(message("x.csv", "a,b,c,d\n" + times(3, ",,,\n")).find("more than 8 fields in all"),
+            std::string::npos);
+  EXPECT_NE(message("x.csv", times(100, ",")).find("row 1: has more than 4 fields"),
+            std::string::npos);
+  EXPECT_NE(message("x.csv", "a,b\n" + times(100, ",")).find("row 2: has more than 4 fields"),
+            std::string::npos);
+}
+
+TEST(DataFile, ATableOfCommasIsRefusedAtItsHeader) {
+  EXPECT_NE(refusal("gpqa", "g.csv.gz", gzipped(std::string(std::size_t{1} << 24, ',')))
+                .find("row 1: has more than 1024 fields"),
+            std::string::npos);
+}
+
 TEST(DataFile, CsvQuotesLineEndsAndCommas) {
   const TemporaryFolder folder;
   const auto path =

@@ -156,6 +156,10 @@ TEST_F(OwnTasks, NamesAndGradersAreChecked) {
   options.data = folder_.path();
   EXPECT_THROW(load_tasks({(folder_.path() / "t.jsonl").string()}, options), Error) << "--data";
   EXPECT_THROW(load_tasks({(folder_.path() / "none.jsonl").string()}, options), Error);
+  EXPECT_EQ(load("My_Set-2.v1.jsonl", row, "math").at(0).name, "My_Set-2.v1");
+  TaskOptions one_file;
+  one_file.data = folder_.write("one.jsonl", row);
+  EXPECT_THROW(load_tasks({"math500", "gsm8k"}, one_file), Error) << "one file for two tasks";
 }
 
 TEST_F(OwnTasks, ATaskFileNamesSeveral) {
@@ -179,6 +183,13 @@ TEST_F(OwnTasks, ATaskFileNamesSeveral) {
   const std::pair<const char*, const char*> bad[] = {
       {"[]", "a task file is"},
       {R"({"tasks": []})", "a task file is"},
+      {R"({"tasks": {}})", "a task file is"},
+      {R"({"tasks": [{"file": "data/a.jsonl", "grader": "math"}], "more": 1})", "a task file is"},
+      {R"({"tasks": [{"file": "", "grader": "math"}]})", "file"},
+      {R"({"tasks": [{"file": "data/a.jsonl", "grader": "math", "name": ""}]})",
+       "must consist of letters"},
+      {R"({"tasks": [{"file": "data/a.jsonl", "grader": "math", "name": "a{b"}]})",
+       "must consist of letters"},
       {R"({"tasks": [1]})", "task 1: an object is needed"},
       {R"({"tasks": [{"grader": "math"}]})", "file"},
       {R"({"tasks": [{"file": "data/a.jsonl"}]})", "grader"},

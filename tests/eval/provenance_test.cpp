@@ -56,6 +56,7 @@ TEST(Provenance, RecordsWhatAnswersDependOn) {
   EXPECT_TRUE(run["dtype"] == "bf16" || run["dtype"] == "f32") << run["dtype"];
   EXPECT_FALSE(run["stop"]["tokens"].empty());
   EXPECT_GT(run["longest_sequence"], 0);
+  EXPECT_EQ(run["model_length"], tiny_model().engine().info().model_length);
   EXPECT_EQ(run["needed_sequence"], 100 + 3072);
   EXPECT_EQ(run["methods"]["cbs:steer=0.7"]["steer"], 0.7);
   EXPECT_EQ(run["methods"]["cbs:steer=0.7"]["beams"], 16);
@@ -71,6 +72,22 @@ TEST(Provenance, RecordsWhatAnswersDependOn) {
   EXPECT_EQ(session["concurrency"], 16);
   EXPECT_EQ(session["started"].get<std::string>().size(), 20u);
   EXPECT_NE(session["engine"].get<std::string>().find("cpu"), std::string::npos);
+  EXPECT_FALSE(run.contains("cache_dtype"));  // as in runs of versions that had no other
+}
+
+TEST(Provenance, RecordsACacheOfEightBits) {
+  const LoadedModel model = LoadedModel::load((kSource / "models/tiny-dense").string(),
+                                              {.device = "cpu", .cache_dtype = "int8"});
+  const GivenRun run;
+  const Json now = describe_run(model, run.tasks, run.options, 100);
+  EXPECT_EQ(now["cache_dtype"], "int8");
+  Json former = described({});
+  former["longest_sequence"] = now["longest_sequence"];
+  EXPECT_NE(refusal_of(former, now)
+                .find("cache_dtype was not recorded, and now is \"int8\": give "
+                      "the same --cache-dtype"),
+            std::string::npos)
+      << refusal_of(former, now);
 }
 
 TEST(Provenance, ADeterministicRunHasNoDates) {
@@ -97,9 +114,11 @@ const std::vector<Change>& changes() {
       {"another template", "/fingerprint/chat_template", "0", "fingerprint.chat_template"},
       {"other weights", "/fingerprint/weights", "0", "fingerprint.weights"},
       {"another dtype", "/dtype", "f64", "dtype"},
+      {"a cache of 8 bits", "/cache_dtype", "int8", "cache_dtype"},
+      {"other activations", "/activations", "int8", "activations"},
       {"another kind of device", "/device", "cuda", "device"},
       {"other stop tokens", "/stop/tokens", Json::array({1, 2}), "stop"},
-      {"another longest sequence", "/longest_sequence", 200, "longest_sequence"},
+      {"a model that reads less", "/model_length", 200, "model_length"},
       {"another seed", "/seed", 1, "seed"},
       {"another grader", "/tasks/tiny-math/grader", "choice", "tasks.tiny-math.grader"},
       {"another extraction", "/tasks/tiny-math/extract", "lenient", "tasks.tiny-math.extract"},
@@ -123,7 +142,8 @@ const std::vector<Change>& changes() {
       {"another name of the folder", "/model", "renamed", ""},
       {"the same data in another file", "/tasks/tiny-math/file", "copy.jsonl", ""},
       {"the same data in another format", "/tasks/tiny-math/file_sha256", "0", ""},
-      {"a longer limit of sequences that nothing reaches", "/longest_sequence", 1 << 20, ""},
+      {"a model that reads more than any answer needs", "/model_length", 1 << 20, ""},
+      {"a smaller cache", "/longest_sequence", 200, ""},
       {"longer prompts", "/needed_sequence", 3300, ""},
       {"more problems", "/parts/0/limit", 20, ""},
       {"more samples", "/parts/0/samples", 4, ""},
@@ -142,7 +162,7 @@ TEST(Provenance, EveryChangeIsRefusedOrAcceptedAsDocumented) {
   GivenRun run;
   run.options.experiment = "table1";
   Json former = described(run);
-  former["longest_sequence"] = 4096;  // more than any answer needs
+  former["longest_sequence"] = former["model_length"] = 4096;  // more than any answer needs
   ASSERT_EQ(refusal_of(former, former), "");
   EXPECT_GE(changes().size(), 30u);
   for (const Change& change : changes()) {
@@ -158,6 +178,58 @@ TEST(Provenance, EveryChangeIsRefusedOrAcceptedAsDocumented) {
     EXPECT_NE(refusal.find(to_line(change.value).substr(0, 20)), std::string::npos) << refusal;
     EXPECT_NE(refusal_of(now, former), "") << change.what << ", the other way round";
   }
+}
+
+// What servers say of their model is compared as far as both runs have it.
+TEST(Provenance, AnotherModelOnTheServerIsRefused) {
+  Json former = described({});
+  former["served"] = {{"model", "m"}, {"root", "a"}, {"logprobs", {-1.5, -0.25, -3.0}}};
+  const auto refusal = [&](const Json& served) {
+    Json now = former;
+    now["served"] = served;
+    return refusal_of(former, now);
+  };
+  EXPECT_EQ(refusal({{"model", "m"}, {"root", "b"}, {"logprobs", {-1.55, -0.2, -3.1}}}), "");
+  EXPECT_EQ(refusal({{"model", "m"}}), "");
+  EXPECT_NE(refusal({{"model", "n"}, {"logprobs", {-1.5, -0.25, -3.0}}})
+                .find("\n  served.model was \"m\", and now is \"n\": "),
+            std::string::npos);
+  EXPECT_NE(refusal({{"model", "m"}, {"root", "b"}}).find("\n  served.root was \"a\""),
+            std::string::npos);
+  const std::string weights = refusal({{"model", "m"}, {"logprobs", {-1.5, -1.25, -3.0}}});
+  EXPECT_NE(weights.find("\n  served.logprobs was [-1.5,-0.25,-3.0], and now is"),
+            std::string::npos)
+      << weights;
+  EXPECT_NE(weights.find("differ by 0.33 on average"), std::string::npos) << weights;
+}
+
+// A run of an earlier version does not say what was served; from then on it does.
+TEST(Provenance, WhatWasServedIsAddedToAnEarlierRun) {
+  Json former = described({}), now = former;
+  now["served"] = {{"model", "m"}, {"logprobs", {-1.5}}};
+  EXPECT_EQ(joined_runs(former, now, "")["served"], now["served"]);
+  EXPECT_EQ(joined_runs(now, former, "")["served"], now["served"]);
+  former["served"] = {{"model", "m"}};
+  EXPECT_EQ(joined_runs(former, now, "")["served"], now["served"]);
+}
+
+// Versions that did not record what the model reads graded answers that the cache had cut.
+TEST(Provenance, WithoutTheModelsLengthTheCacheCounts) {
+  Json current = described({});
+  current["longest_sequence"] = current["model_length"] = 4096;
+  Json earlier = current, smaller = current;
+  earlier.erase("model_length");
+  smaller["longest_sequence"] = 200;
+  EXPECT_EQ(refusal_of(current, smaller), "");
+  EXPECT_EQ(refusal_of(earlier, current), "");
+  for (const auto& [former, now] : {std::pair(earlier, smaller), std::pair(smaller, earlier)}) {
+    const std::string refusal = refusal_of(former, now);
+    EXPECT_NE(refusal.find("longest_sequence was "), std::string::npos) << refusal;
+    EXPECT_NE(refusal.find("give the same --cache-memory"), std::string::npos) << refusal;
+  }
+  // The samples of both are one run from now on, so the stricter rule stays.
+  EXPECT_FALSE(joined_runs(earlier, current, "").contains("model_length"));
+  EXPECT_FALSE(joined_runs(current, earlier, "").contains("model_length"));
 }
 
 TEST(Provenance, AllDifferencesAreListed) {
@@ -232,6 +304,19 @@ TEST(Provenance, AnEarlierOrDamagedRecordIsRefusedWithARemedy) {
             std::string::npos);
   EXPECT_NE(refusal(R"({"format": 99, "model": "tiny"})"), "");
   EXPECT_NE(refusal("[]"), "");
+  for (const char* served :
+       {"7", "[]", R"({"model": 7})", R"({"root": []})", R"({"max_model_len": -1})",
+        R"({"logprobs": {}})", R"({"logprobs": ["x"]})", R"({"logprobs": [-1e300]})"}) {
+    Json run = described({});
+    run["served"] = parse_json(served, "served");
+    EXPECT_NE(refusal(run.dump()), "") << served;
+  }
+  {
+    Json run = described({});
+    run["served"] = nullptr;
+    EXPECT_EQ(refusal(run.dump()), "");
+    EXPECT_EQ(refusal_of(run, described({})), "");
+  }
   EXPECT_NE(refusal("{"), "");
   EXPECT_EQ(refusal(described({}).dump()), "");
   std::filesystem::remove(folder.path() / "run.json");

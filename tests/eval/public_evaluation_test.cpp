@@ -57,6 +57,27 @@ TEST(PublicEvaluation, OwnProblemsAndGrader) {
   EXPECT_THROW(evaluate(evaluated_model(), options), BadInput);
 }
 
+TEST(PublicEvaluation, SamplesThatFailedAreAnErrorAfterTheReports) {
+  const testing::TemporaryFolder folder;
+  EvaluationOptions options = own_options(folder.path() / "run");
+  const auto grader = options.own[0].grader;
+  options.own[0].grader = [](const std::string& id, const std::string&) {
+    if (id == "b") throw std::runtime_error("the grader's machine is away");
+    return OwnVerdict{true, "x"};
+  };
+  EXPECT_THAT([&] { evaluate(evaluated_model(), options); },
+              ThrowsMessage<Failed>(HasSubstr(
+                  "1 sample could not be run or judged, problem b of mine among them: the "
+                  "grader's machine is away; see summary.json")));
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "run/report.html"));
+  EXPECT_EQ(read_samples(folder.path() / "run/samples.jsonl").size(), 2u);
+  options.resume = options.allow_failures = true;
+  EXPECT_THAT(evaluate(evaluated_model(), options), HasSubstr("the grader's machine is away"));
+  options.allow_failures = false;
+  options.own[0].grader = grader;
+  EXPECT_NO_THROW(evaluate(evaluated_model(), options)) << "tried again";
+}
+
 TEST(PublicEvaluation, BadInputIsNamed) {
   const testing::TemporaryFolder folder;
   const auto refused = [&](auto change, const char* message) {
@@ -66,6 +87,9 @@ TEST(PublicEvaluation, BadInputIsNamed) {
                 ThrowsMessage<BadInput>(HasSubstr(message)));
   };
   refused([](EvaluationOptions& o) { o.own[0].problems[1].id = "a"; }, "two problems have the id");
+  refused([](EvaluationOptions& o) { o.own[0].problems[1].id = "b\xff"; }, "not valid UTF-8");
+  refused([](EvaluationOptions& o) { o.methods = {"cbs:positive=\xff:negative=b"}; },
+          "not valid UTF-8");
   refused([](EvaluationOptions& o) { o.own[0].name = "a b"; }, "name");
   refused([](EvaluationOptions& o) { o.own[0].grader = nullptr; }, "no grader");
   refused([](EvaluationOptions& o) { o.own[0].problems.clear(); }, "no problems");

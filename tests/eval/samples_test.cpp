@@ -1,5 +1,5 @@
-// The samples file: any string round-trips, a partial last line does not affect the lines before
-// it, and one process at a time uses a folder.
+// The samples file: any string round-trips, and a partial last line does not affect the lines
+// before it.
 #include "eval/samples.h"
 
 #include <gtest/gtest.h>
@@ -10,9 +10,7 @@
 
 #include "base/error.h"
 #include "base/file.h"
-#include "base/folder_lock.h"
 #include "base/json.h"
-#include "eval/run_folder.h"
 #include "support/temporary_folder.h"
 
 namespace counterbeam {
@@ -169,6 +167,54 @@ TEST(Samples, ADamagedLineIsNamed) {
   }
 }
 
+long peak_kilobytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+TEST(Samples, AHugeFileWithoutLineEndsIsRefusedWithoutReadingIt) {
+  const TemporaryFolder folder;
+  const std::string good = to_line(sample_of(0, "one")) + "\n";
+  for (const std::string& start : {std::string(), good}) {
+    const std::filesystem::path path = folder.write("samples.jsonl", start);
+    std::filesystem::resize_file(path, std::uintmax_t{6} << 30);  // sparse
+    const long before = peak_kilobytes();
+    for (const bool appended : {false, true}) {
+      try {
+        if (appended)
+          SampleFile{path};
+        else
+          read_samples(path);
+        ADD_FAILURE() << "read";
+      } catch (const BadInput& error) {
+        const std::string message = error.what();
+        EXPECT_EQ(message.find(path.string()), 0u) << message;
+        EXPECT_NE(message.find("longer than 16777216 bytes"), std::string::npos) << message;
+        EXPECT_NE(message.find(appended        ? "last line"
+                               : start.empty() ? "line 1"
+                                               : "line 2"),
+                  std::string::npos)
+            << message;
+      }
+    }
+    EXPECT_LT(peak_kilobytes() - before, 256 << 10);
+    EXPECT_EQ(std::filesystem::file_size(path), std::uintmax_t{6} << 30) << "kept";
+  }
+}
+
+TEST(Samples, ALineThatCouldNotBeReadIsNotWritten) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "samples.jsonl";
+  SampleFile file(path);
+  EXPECT_THROW(file.append(sample_of(0, std::string(kMostSampleBytes, 'x'))), Failed);
+  const std::string longest(kMostSampleBytes - to_line(sample_of(1, "")).size() - 1, 'x');
+  file.append(sample_of(1, longest));
+  const std::vector<Sample> samples = read_samples(path);
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_EQ(samples[0].answer.size(), longest.size());
+}
+
 TEST(Samples, SortedByTaskProblemMethodAndSample) {
   const TemporaryFolder folder;
   std::vector<Sample> samples;
@@ -195,46 +241,6 @@ TEST(Samples, SortedByTaskProblemMethodAndSample) {
 
   write_file(path, content + to_line(samples[0]) + "\n");
   EXPECT_THROW(sort_samples(path, {}, {}), Error);
-}
-
-TEST(RunFolder, OneProcessAtATime) {
-  const TemporaryFolder folder;
-  {
-    const FolderLock lock(folder.path() / "run");
-    try {
-      const FolderLock second(folder.path() / "run");
-      ADD_FAILURE() << "locked twice";
-    } catch (const Error& error) {
-      EXPECT_NE(std::string(error.what()).find("another process"), std::string::npos);
-    }
-  }
-  EXPECT_NO_THROW(FolderLock(folder.path() / "run"));
-}
-
-// What is compared is tested with eval/provenance.h.
-TEST(RunFolder, ResumingRequiresTheSameSettings) {
-  const TemporaryFolder folder;
-  const std::vector<TaskData> tasks = {{"math500", Judging::Math, std::vector<Problem>(2)}};
-  EvalOptions options;
-  options.out = folder.path();
-  const auto run = [](const char* weights) -> Json {
-    return {{"format", 2},
-            {"model", "m"},
-            {"fingerprint", {{"weights", weights}}},
-            {"tasks", Json::object()},
-            {"methods", Json::object()},
-            {"parts", Json::array()},
-            {"sessions", Json::array()}};
-  };
-  claim_folder(run("a"), tasks, options);
-  claim_folder(run("b"), tasks, options);  // allowed: there are no samples yet
-  folder.write("samples.jsonl", to_line(sample_of(0, "x")) + "\n");
-  EXPECT_THROW(claim_folder(run("b"), tasks, options), Error) << "without --resume";
-  options.resume = true;
-  EXPECT_NO_THROW(claim_folder(run("b"), tasks, options));
-  EXPECT_THROW(claim_folder(run("a"), tasks, options), Error) << "another model";
-  std::filesystem::remove(folder.path() / "run.json");
-  EXPECT_THROW(claim_folder(run("b"), tasks, options), Error) << "samples of an unknown run";
 }
 
 }  // namespace
