@@ -1,6 +1,6 @@
-// A chat or completion request on its way: checked, queued, searched, streamed or answered whole,
-// and cancelled when its client goes away. Every search of the request runs on a worker thread of
-// the admission; what it streams is written from there or from the server's threads.
+// A chat or completion request from start to end: it is checked, queued, searched, and streamed or
+// answered at once; it is cancelled when its client disconnects. Every search of the request runs
+// on a worker thread of Admission; chunks are written from there or from the server's threads.
 #pragma once
 
 #include <atomic>
@@ -31,7 +31,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
  public:
   using Format = std::function<std::unique_ptr<ReplyFormat>(const GenerationRequest&, ReplyHead)>;
 
-  // `client` is whom the request counts for. `generate` false: only prompts are scored.
+  // `client` is the client that the queue counts it for. `generate` false: only prompts are scored.
   Generation(Services& services, std::shared_ptr<const HttpRequest> request,
              std::shared_ptr<Responder> responder, std::string client, GenerationRequest how,
              std::vector<PromptTask> prompts, bool generate, const char* id_prefix,
@@ -43,7 +43,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
  private:
   using Clock = std::chrono::steady_clock;
 
-  // What of a choice was streamed already.
+  // The part of a choice that was streamed already.
   struct Sent {
     std::size_t reasoning = 0, content = 0;  // bytes
     std::size_t tokens = 0;

@@ -94,7 +94,8 @@ HttpConnection::HttpConnection(Socket socket, const HttpLimits& limits,
       deadline_(socket_.get_executor()),
       limits_(limits),
       handlers_(handlers),
-      closed_(std::move(closed)) {
+      closed_(std::move(closed)),
+      buffer_(limits.header_bytes + 2 * kReadAhead) {
   Code ignored;
   socket_.set_option(asio::ip::tcp::no_delay(true), ignored);
   socket_.set_option(asio::socket_base::send_buffer_size(kSendBuffer), ignored);
@@ -199,6 +200,8 @@ void HttpConnection::read_request() {
 void HttpConnection::fail_read(const Code& error) {
   if (error == http::error::header_limit)
     return problem(431, fmt::format("the header is larger than {} bytes", limits_.header_bytes));
+  if (error == http::error::buffer_overflow)
+    return problem(431, "the extension of a chunk or the trailer is too long");
   if (error == http::error::body_limit)
     return problem(413, fmt::format("the body is larger than {} bytes", limits_.body_bytes));
   if (error == http::error::end_of_stream || error == http::error::partial_message ||
@@ -231,6 +234,9 @@ void HttpConnection::header_done() {
   const auto hosts = message.count(http::field::host);
   if (hosts > 1 || (hosts == 0 && message.version() >= 11))
     return problem(400, "the request must have one Host header");
+  for (const auto& [name, value] : request_->headers)
+    if (name == "transfer-encoding" && lower(value) != "chunked")
+      return problem(501, "Transfer-Encoding may only be chunked");
   if (std::optional<HttpResponse> refused = handlers_.admit(*request_)) {
     refused->close = refused->close || !parser_->is_done();
     state_ = State::Answering;

@@ -70,7 +70,7 @@ class HttpConnection : public std::enable_shared_from_this<HttpConnection> {
   const HttpLimits& limits_;
   const HttpHandlers& handlers_;
   std::function<void()> closed_;
-  boost::beast::flat_buffer buffer_;
+  boost::beast::flat_buffer buffer_;  // bounded: extensions of chunks and trailers have no limit
   std::optional<Parser> parser_;
   std::shared_ptr<HttpRequest> request_;
   std::string peer_;

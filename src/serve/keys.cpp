@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/file.h"
 #include "base/sha256.h"
@@ -11,6 +13,8 @@ namespace counterbeam::serve {
 namespace {
 
 constexpr std::string_view kSchemeOfKeys = "bearer ";
+constexpr std::size_t kMostKeyBytes = 1024;  // fits into the headers of a request
+constexpr std::uint64_t kMostKeyFileBytes = 1 << 20;
 
 bool same_digest(std::string_view a, std::string_view b) {
   unsigned difference = 0;
@@ -22,13 +26,20 @@ bool same_digest(std::string_view a, std::string_view b) {
 }  // namespace
 
 void Keys::add(std::string_view key, std::string_view origin) {
-  if (key.empty() || key.find_first_of(" \t\r\n") != key.npos)
-    bad_input("{}: a key is a word of at least one character, without spaces", origin);
+  const bool printed =
+      std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c <= '~'; });
+  if (key.empty() || key.size() > kMostKeyBytes || !printed)
+    bad_input(
+        "{}: a key is a word of 1 to {} printable ASCII characters, without spaces; this one {}",
+        origin, kMostKeyBytes,
+        key.empty()                  ? "is empty"
+        : key.size() > kMostKeyBytes ? fmt::format("has {}", key.size())
+                                     : "holds other characters");
   digests_.push_back(sha256(key));
 }
 
 void Keys::add_file(const std::string& path) {
-  const std::string content = read_file(path);
+  const std::string content = read_file(path, kMostKeyFileBytes);
   std::string_view rest = content;
   const std::size_t before = digests_.size();
   for (int number = 1; !rest.empty(); ++number) {

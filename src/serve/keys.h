@@ -14,7 +14,7 @@ namespace counterbeam::serve {
 class Keys {
  public:
   Keys() = default;  // none: everybody is let in
-  // BadInput where a key is empty or holds white space.
+  // BadInput where a key is empty, longer than 1,024 bytes or not of printable ASCII characters.
   void add(std::string_view key, std::string_view origin);
   // Keys of a file, one per line; blank lines and lines that open with # are skipped.
   void add_file(const std::string& path);

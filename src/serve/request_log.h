@@ -1,5 +1,5 @@
 // One line per request on standard error, as text or JSON. Lines are written by a thread of their
-// own: a reader that is slow or gone costs lines, never time.
+// own: for a reader that is slow or gone, lines are dropped, and no request is delayed.
 #pragma once
 
 #include <condition_variable>

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/json.h"
+#include "base/lower_case.h"
 #include "base/quote.h"
 #include "serve/page.h"
 
@@ -40,9 +41,7 @@ std::string request_id() {
 
 bool is_json(std::string_view type) {
   const std::string_view bare = type.substr(0, type.find(';'));
-  std::string lower(bare.substr(0, bare.find_last_not_of(" \t") + 1));
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string lower = to_lower_case(bare.substr(0, bare.find_last_not_of(" \t") + 1));
   return lower == "application/json" ||
          (lower.starts_with("application/") && lower.ends_with("+json"));
 }

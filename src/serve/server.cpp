@@ -23,6 +23,14 @@ void end_by_signal(int number) {
   std::raise(number);
 }
 
+// Of an answer, as clients see it: what differs here may change the same request's answer.
+std::string fingerprint_of(const EngineInfo& engine, const std::string& version) {
+  std::string text = fmt::format("counterbeam-{}-{}-{}", version, engine.device, engine.dtype);
+  if (!engine.activations.empty()) text += "-" + engine.activations;
+  if (!engine.cache_dtype.empty()) text += "-" + engine.cache_dtype + "-cache";
+  return text;
+}
+
 }  // namespace
 
 struct Server::Parts {
@@ -115,7 +123,7 @@ void Server::serve(const LoadedModel& model, const std::function<void()>& ready)
                     [&http](std::chrono::milliseconds delay, std::function<void()> work) {
                       http.after(delay, std::move(work));
                     },
-                    fmt::format("counterbeam-{}-{}-{}", options.version, info.device, info.dtype),
+                    fingerprint_of(info, options.version),
                     options.system_as_user,
                     options.ignore_tools,
                     options.keep_alive};

@@ -1,5 +1,5 @@
-// The server as a whole: it listens from its construction on, says that it is loading until a model
-// is there, serves, and drains when it is told to end.
+// The server: it listens from its construction on, answers 503 while the model loads, then serves
+// requests, and drains when it is told to end.
 #pragma once
 
 #include <functional>
@@ -31,14 +31,14 @@ struct ServerOptions {
   HttpLimits limits{};
   int threads = 4;  // that serve connections
   bool system_as_user = false, ignore_tools = false;
-  std::chrono::seconds drain{300};  // what runs longer is cancelled
+  std::chrono::seconds drain{300};  // searches that run longer are cancelled
   std::chrono::milliseconds keep_alive{10'000};
   std::string version{};
 };
 
 class Server {
  public:
-  explicit Server(ServerOptions options);  // Failed where the address cannot be had
+  explicit Server(ServerOptions options);  // throws Failed if it cannot listen there
   ~Server();
 
   int port() const;
@@ -48,8 +48,8 @@ class Server {
   // it at once.
   void handle_signals();
 
-  // Serves the model until drain() is called and what runs has ended. `ready` is called when
-  // requests are taken.
+  // Serves the model until drain() is called and the running searches have ended. `ready` is called
+  // when requests are accepted.
   void serve(const LoadedModel& model, const std::function<void()>& ready);
   void drain();  // any thread
 

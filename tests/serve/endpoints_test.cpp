@@ -156,6 +156,14 @@ TEST(Endpoints, LimitsOnBodyHeaderAndNonsense) {
   header.send("GET /health HTTP/1.1\r\nHost: localhost\r\nX-Long: " + std::string(80000, 'a') +
               "\r\n\r\n");
   EXPECT_EQ(header.answer().status, 431);
+  // What a chunked body may have beside its bytes.
+  for (const char* start : {"5;", "0\r\nA: "}) {
+    Client chunked(shared_port());
+    chunked.send(
+        "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" +
+        (start + std::string(1 << 20, 'a')));
+    EXPECT_EQ(chunked.answer().status, 431) << start;
+  }
   for (const char* nonsense :
        {"\r\n\r\n\r\n", "HELO\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET /\x01 HTTP/1.1\r\n\r\n",
         "\x16\x03\x01\x02\r\n\r\n", "POST /v1/completions HTTP/1.1\r\nContent-Length: -5\r\n\r\n",

@@ -141,6 +141,10 @@ TEST(Hosts, BodiesInChunksAreReadAndEncodedOnesAreNot) {
       raw(shared_port(), head + "Content-Encoding: gzip\r\nContent-Length: 2\r\n\r\n\x1f\x8b");
   EXPECT_EQ(encoded.status, 415);
   EXPECT_EQ(encoded.json()["error"]["code"], "unsupported_content_encoding");
+  for (const char* coding : {"gzip, chunked", "gzip\r\nTransfer-Encoding: chunked"})
+    EXPECT_EQ(
+        raw(shared_port(), head + "Transfer-Encoding: " + coding + "\r\n\r\n0\r\n\r\n").status, 501)
+        << coding;
   // Two ways to say how long a body is are the beginning of request smuggling.
   for (const char* lengths :
        {"Content-Length: 3\r\nTransfer-Encoding: chunked\r\n",

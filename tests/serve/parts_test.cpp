@@ -58,6 +58,15 @@ TEST(KeysList, FindsKeysInFilesAndHeaders) {
   EXPECT_THROW(keys.add("", "--api-key"), BadInput);
   EXPECT_THROW(keys.add("a b", "--api-key"), BadInput);
   EXPECT_THROW(keys.add_file(folder.write("none", "# nothing\n").string()), BadInput);
+  EXPECT_NO_THROW(keys.add(std::string(1024, 'k'), "--api-key"));
+  for (const std::string& wrong : {std::string(1025, 'k'), std::string(9, '\0'),
+                                   std::string("k\x7f"), std::string("schl\u00fcssel")})
+    EXPECT_THROW(keys.add(wrong, "--api-key"), BadInput);
+  const auto zeros = folder.write("zeros", "key\n");
+  std::filesystem::resize_file(zeros, 1000);
+  EXPECT_THROW(Keys().add_file(zeros.string()), BadInput);
+  std::filesystem::resize_file(zeros, 1 << 30);
+  EXPECT_THROW(Keys().add_file(zeros.string()), BadInput);
 }
 
 TEST(Percent, DecodesPathsAndRefusesBrokenOnes) {

@@ -85,6 +85,31 @@ TEST(RemoteServe, AFolderWithoutWeightsSuffices) {
             answered(tiny_model(), "sample:max-tokens=16").text);
 }
 
+// Two servers give one name to the same weights in two dtypes, or to two models.
+TEST(RemoteServe, ServersMustComputeTheSameModelInAnyDtype) {
+  const auto loaded = [](const char* name, const char* dtype) {
+    return LoadedModel::load(std::string(COUNTERBEAM_SOURCE_DIR "/models/") + name,
+                             {.device = "cpu", .dtype = dtype});
+  };
+  const LoadedModel bf16 = loaded("tiny-dense", "bf16"), f32 = loaded("tiny-dense", "f32"),
+                    hybrid = loaded("tiny-hybrid", "bf16");
+  const TestServer dense({.name = "m"}, bf16), precise({.name = "m"}, f32),
+      other({.name = "m"}, hybrid);
+  const auto connect = [&](const TestServer& a, const TestServer& b) {
+    LoadedModel::load(COUNTERBEAM_SOURCE_DIR "/models/tiny-dense",
+                      {.engine = url_of(a.port()) + "," + url_of(b.port())});
+  };
+  EXPECT_NO_THROW(connect(dense, precise));
+  try {
+    connect(dense, other);
+    ADD_FAILURE();
+  } catch (const BadInput& error) {
+    EXPECT_THAT(error.what(), ::testing::AllOf(::testing::HasSubstr(url_of(dense.port())),
+                                               ::testing::HasSubstr(url_of(other.port())),
+                                               ::testing::HasSubstr("is another model")));
+  }
+}
+
 TEST(RemoteServe, AServerInFrontOfAServer) {
   const TestServer front({}, remote_model());
   const Json body = chat_body();
