@@ -44,10 +44,10 @@ void check_trace_path(const fs::path& path) {
 void write_trace(const std::string& path, const SearchResult& result, const std::string& question,
                  const LoadedModel& model) {
   if (path.ends_with(".html"))
-    write_file(path, to_html(result.trace, question,
-                             [&](TokenId token) { return model.token_text(token); }));
+    write_named_file(path, to_html(result.trace, question,
+                                   [&](TokenId token) { return model.token_text(token); }));
   else
-    write_file(path, to_json(result.trace).dump() + "\n");
+    write_named_file(path, to_line(to_json(result.trace)) + "\n");
 }
 
 Json result_json(const AnsweredQuestion& answered, const Settings& settings) {
@@ -124,7 +124,8 @@ void ask_lines(const AskOptions& options, const Settings& settings, const Global
     try {
       const Question question = options.asked.question(parse_row(line, name), name);
       answer = result_json(answer_question(model, question, settings, asking), settings);
-    } catch (const BadInput& error) {
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Cancelled) throw;
       answer = {{"error", error.what()}};
       ++failures;
     }

@@ -17,6 +17,8 @@ struct BenchOptions {
   std::string isa;
   std::string followers = "auto";
   BenchSettings settings;
+  bool profiled = false;
+  OperationProfile profile{};
 };
 
 FollowerMode follower_mode(const std::string& name) {
@@ -25,11 +27,12 @@ FollowerMode follower_mode(const std::string& name) {
   return name == "block" ? FollowerMode::Block : FollowerMode::Auto;
 }
 
-std::unique_ptr<LocalEngine> make_engine(const BenchOptions& options, const Globals& globals) {
+std::unique_ptr<LocalEngine> make_engine(BenchOptions& options, const Globals& globals) {
   LocalOptions engine = engine_options(load_options(globals));
   engine.isa = options.isa;
   engine.followers = follower_mode(options.followers);
   engine.kept_prefixes = 0;
+  if (options.profiled) engine.profile = options.settings.profile = &options.profile;
   if (engine.cache_bytes == 0) engine.cache_size = bench_cache(options.settings);
   const bool given = !options.shape.empty();
   const std::optional<CodeKind> codes = RandomCodes::kind_named(options.weights);
@@ -50,6 +53,8 @@ Json to_json(const BenchReport& report, const LocalEngine& engine) {
                        {"gigaflops", figure.gigaflops()},
                        {"share_of_bandwidth",
                         figure.gigabytes_per_second() / report.memory_gigabytes_per_second}});
+    if (const Json operations = profile_json(figure); !operations.empty())
+      figures.back()["operations"] = operations;
   }
   const LocalEngine::Loading loading = engine.loading();
   return {{"engine", engine.info().description},
@@ -76,9 +81,10 @@ void print(const BenchReport& report, const LocalEngine& engine) {
                  100 * figure.gigabytes_per_second() / report.memory_gigabytes_per_second);
   }
   print_result("\na block with two contexts takes {:.2f} times one without\n", report.block_ratio);
+  if (!report.figures[0].profile.operations.empty()) print_result("{}", profile_tables(report));
 }
 
-void run_bench(const BenchOptions& options, const Globals& globals) {
+void run_bench(BenchOptions& options, const Globals& globals) {
   const auto engine = make_engine(options, globals);
   const BenchReport report = run_bench(*engine, options.settings);
   if (globals.json) {
@@ -99,57 +105,63 @@ Command bench_command(const Globals& globals) {
   shape.value.choices = known_shape_names();
   return {
       .name = "bench",
-      .summary = "Measure how fast this machine runs a model, as searches use it",
+      .summary = "Measure how fast this machine runs a model in the way that searches use it",
       .description =
           "Measures decoding several sequences together, reading prompts, scoring given tokens, "
-          "and a block of a beam search with and without two contexts. GB/s and GFLOP/s are what "
-          "the figure needs at least; bandwidth is the share of the memory bandwidth measured in "
-          "the same run.",
-      .options = {shape,
-                  {.name = "--weights",
-                   .value = one_of(options->weights, {"plain", "int8", "int4", "fp8"}),
-                   .help =
-                       "With --shape: quantised random weights, the embedding table included (in "
-                       "8 bits)"},
-                  {.name = "--rows",
-                   .value = wholes(settings.rows, 1, 4096),
-                   .help = "Sequences that decode together"},
-                  {.name = "--context",
-                   .value = whole(settings.context, 1, 100000),
-                   .help = "Tokens of every prompt"},
-                  {.name = "--tokens",
-                   .value = whole(settings.tokens, 1, 100000),
-                   .help = "Tokens decoded per sequence"},
-                  {.name = "--shared",
-                   .value = whole(settings.shared, 0, 100000),
-                   .help = "Tokens of the context that all prompts share"},
-                  {.name = "--prefill",
-                   .value = whole(settings.prefill, 1, 100000),
-                   .help = "Tokens of a prompt that is timed"},
-                  {.name = "--prompts",
-                   .value = whole(settings.prompts, 1, 1000),
-                   .help = "Such prompts read together"},
-                  {.name = "--beams",
-                   .value = whole(settings.beams, 1, 4096),
-                   .help = "Beams of the block"},
-                  {.name = "--survivors",
-                   .value = whole(settings.survivors, 1, 4096),
-                   .help = "Sequences that the beams were forked from"},
-                  {.name = "--block",
-                   .value = whole(settings.block, 1, 100000),
-                   .help = "Tokens of the block"},
-                  {.name = "--questions",
-                   .value = whole(settings.questions, 1, 1000),
-                   .help = "Blocks with two contexts at the same time; more than 1 adds a figure"},
-                  {.name = "--rounds",
-                   .value = whole(settings.rounds, 1, 1000),
-                   .help = "Rounds; the median counts"},
-                  {.name = "--followers",
-                   .value = one_of(options->followers, {"auto", "lockstep", "pieces", "block"}),
-                   .help = "How contexts are scored"},
-                  {.name = "--isa",
-                   .value = text(options->isa, "NAME"),
-                   .help = "Force a path of the CPU back end: avx2, avx512, avx512-bf16, amx"}},
+          "and a block of a beam search with and without two contexts. GB/s and GFLOP/s count the "
+          "least work that a figure needs; the last column is its share of the memory bandwidth "
+          "measured in the same run.",
+      .options =
+          {shape,
+           {.name = "--weights",
+            .value = one_of(options->weights, {"plain", "int8", "int4", "fp8"}),
+            .help = "With --shape: quantised random weights; on the CPU the embedding table and "
+                    "the output layer are quantised too, in 8 bits"},
+           {.name = "--rows",
+            .value = wholes(settings.rows, 1, 4096),
+            .help = "Sequences that decode together"},
+           {.name = "--context",
+            .value = whole(settings.context, 1, 100000),
+            .help = "Tokens of every prompt"},
+           {.name = "--tokens",
+            .value = whole(settings.tokens, 1, 100000),
+            .help = "Tokens decoded per sequence"},
+           {.name = "--shared",
+            .value = whole(settings.shared, 0, 100000),
+            .help = "Tokens of the context that all prompts share"},
+           {.name = "--prefill",
+            .value = whole(settings.prefill, 1, 100000),
+            .help = "Tokens of a prompt that is timed"},
+           {.name = "--prompts",
+            .value = whole(settings.prompts, 1, 1000),
+            .help = "Number of such prompts that are read together"},
+           {.name = "--beams",
+            .value = whole(settings.beams, 1, 4096),
+            .help = "Beams of the block"},
+           {.name = "--survivors",
+            .value = whole(settings.survivors, 1, 4096),
+            .help = "Sequences that the beams were forked from"},
+           {.name = "--block",
+            .value = whole(settings.block, 1, 100000),
+            .help = "Tokens of the block"},
+           {.name = "--questions",
+            .value = whole(settings.questions, 1, 1000),
+            .help =
+                "Blocks with two contexts that run at the same time; more than 1 adds a figure"},
+           {.name = "--rounds",
+            .value = whole(settings.rounds, 1, 1000),
+            .help = "Rounds of measurement; the median is printed"},
+           {.name = "--followers",
+            .value = one_of(options->followers, {"auto", "lockstep", "pieces", "block"}),
+            .help = "How contexts are scored: lockstep (a row in every step), pieces (a few "
+                    "tokens at a time), block (one pass at the end); auto: by cost"},
+           {.name = "--profile",
+            .value = flag(options->profiled),
+            .help = "Also print how long each operation takes (CPU)"},
+           {.name = "--isa",
+            .value = text(options->isa, "NAME"),
+            .help = "Force a path of the CPU back end: generic, avx2, avx512, "
+                    "avx512-bf16, amx"}},
       .examples = {"counterbeam bench --shape qwen2.5-0.5b"},
       .run = [options, &globals] { run_bench(*options, globals); }};
 }

@@ -42,10 +42,10 @@ struct Cost {
     const double inner = parameters - table * (config.tied ? 1 : 2);
     const auto number_bytes = static_cast<double>(bytes_of(engine.precision()));
     step_bytes = (inner + table) * number_bytes;
-    // Quantised weights take less. An embedding table beside the head is not read as a whole.
+    // Quantised weights take less.
     const LocalEngine::Memory memory = engine.memory();
-    if (const auto packed = static_cast<double>(memory.matrix_bytes); packed > 0)
-      step_bytes = config.tied ? packed : packed * (inner + table) / (inner + 2 * table);
+    if (memory.matrix_bytes > 0)
+      step_bytes = static_cast<double>(memory.matrix_bytes - memory.lookup_bytes);
     token_operations = 2 * inner;
     head_operations = 2 * table;
     context_bytes = static_cast<double>(memory.page_bytes) / kPageTokens;
@@ -249,7 +249,14 @@ BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings) {
   for (const auto& run : work) run();  // touches the weights, opens the sequences
   std::vector<std::vector<double>> times(work.size());
   for (int round = 0; round < settings.rounds; ++round) {
-    for (std::size_t i = 0; i < work.size(); ++i) times[i].push_back(work[i]());
+    for (std::size_t i = 0; i < work.size(); ++i) {
+      OperationProfile& own = report.figures[i].profile;
+      if (settings.profile) own.threads = settings.profile->threads;
+      if (settings.profile) std::swap(*settings.profile, own);
+      times[i].push_back(work[i]());
+      if (settings.profile) std::swap(*settings.profile, own);
+      report.figures[i].profiled_seconds += times[i].back();
+    }
   }
   for (std::size_t i = 0; i < work.size(); ++i) report.figures[i].seconds = median(times[i]);
   const std::size_t last = report.figures.size() - 1;

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "backend/profiled_ops.h"
+#include "base/json.h"
 #include "engine/local_engine.h"
 
 namespace counterbeam::cli {
@@ -22,15 +24,18 @@ struct BenchSettings {
   int block = 32;     // tokens of that block
   int questions = 1;  // more: so many blocks with two contexts at the same time, too
   int rounds = 3;
+  OperationProfile* profile = nullptr;  // the engine's; if set, figures have profiles
 };
 
 struct BenchFigure {
-  std::string name;       // "decode 16 rows"
-  int rows = 0;           // per step
-  double seconds = 0;     // median
-  double tokens = 0;      // in that time
-  double bytes = 0;       // weights, keys, values and states that had to be moved
-  double operations = 0;  // floating-point
+  std::string name;             // "decode 16 rows"
+  int rows = 0;                 // per step
+  double seconds = 0;           // median
+  double tokens = 0;            // in that time
+  double bytes = 0;             // weights, keys, values and states that had to be moved
+  double operations = 0;        // floating-point
+  OperationProfile profile{};   // of all rounds
+  double profiled_seconds = 0;  // all rounds
   double tokens_per_second() const { return tokens / seconds; }
   double gigabytes_per_second() const { return bytes / seconds / 1e9; }
   double gigaflops() const { return operations / seconds / 1e9; }
@@ -44,6 +49,10 @@ struct BenchReport {
 
 // Pages and states that hold everything at once, so that nothing is computed twice.
 CacheNeed bench_cache(const BenchSettings& settings);
+
+// One table per figure: where its time went, operation by operation.
+std::string profile_tables(const BenchReport& report);
+Json profile_json(const BenchFigure& figure);  // an object, empty without a profile
 
 BenchReport run_bench(LocalEngine& engine, const BenchSettings& settings);
 

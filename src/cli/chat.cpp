@@ -4,7 +4,6 @@
 
 #include <csignal>
 #include <cstdlib>
-#include <iostream>
 
 #include "base/error.h"
 #include "base/output.h"
@@ -14,6 +13,7 @@
 #include "cli/chat_transcript.h"
 #include "cli/commands.h"
 #include "cli/contexts_option.h"
+#include "cli/input.h"
 #include "cli/method_options.h"
 
 namespace counterbeam::cli {
@@ -26,12 +26,12 @@ struct ChatOptions {
 };
 
 constexpr std::string_view kChatHelp =
-    "/method [M]   show the method, or take another: /method cbs:steer=0.7\n"
+    "/method [M]   show the method, or set another one: /method cbs:steer=0.7\n"
     "/system TEXT  set the system message; without a text, remove it\n"
     "/undo         take back the last question and its answer\n"
     "/save FILE    write the conversation to a file; /load FILE goes on with it\n"
     "/help, /quit  this list; the end (also Ctrl-D)\n"
-    "Ctrl-C stops an answer and keeps the best so far. //... asks a question that opens with /.\n";
+    "Ctrl-C stops an answer and keeps the best so far. //... asks a question that begins with /.\n";
 
 std::atomic<Cancellation*> answer_in_flight = nullptr;
 
@@ -69,7 +69,7 @@ class Chat {
     std::string line;
     while (!ended_) {
       if (typed) write_message("> ");
-      if (!std::getline(std::cin, line)) break;
+      if (!read_input_line(line)) break;
       const std::string said(trim(line));
       if (said.empty()) continue;
       try {
@@ -77,6 +77,8 @@ class Chat {
           command(said);
         else
           ask(said.starts_with("//") ? said.substr(1) : said);
+      } catch (const ResultsLost&) {
+        throw;  // the next answer would be lost too
       } catch (const Error& error) {
         print_message("error: {}\n", error.what());
         ++failures_;
@@ -132,7 +134,7 @@ class Chat {
       transcript_ = ChatTranscript::load(file());
       note(fmt::format("{} questions and answers from {}", transcript_.turns(), rest));
     } else {
-      bad_input("{}: is no command; /help lists them", name);
+      bad_input("{}: is not a command; /help lists the commands", name);
     }
   }
 
@@ -170,11 +172,12 @@ Command chat_command(const Globals& globals) {
       .summary = "Talk with a model, or with a running server, in several turns",
       .description =
           "Every line is a question; the conversation is kept. Ctrl-C stops an answer and keeps "
-          "the best so far, a second one or Ctrl-D ends. /help lists the commands. In a pipe, "
+          "the best so far; a second Ctrl-C, or Ctrl-D, ends the session. /help lists the "
+          "commands. In a pipe, "
           "standard output holds the answers alone.",
       .options = {{.name = "--method",
                    .value = text(options->method, "METHOD"),
-                   .help = "Method with its settings, as cbs:steer=0.7",
+                   .help = "Method with its settings, such as cbs:steer=0.7",
                    .standard = "cbs; with --server, what the model's name says"},
                   {.name = "--system",
                    .value = text(options->system),
@@ -190,8 +193,8 @@ Command chat_command(const Globals& globals) {
                            "own end tokens alone"},
                   {.name = "--server",
                    .value = text(options->server, "URL"),
-                   .help = "Ask this server in place of a model of one's own; --model is then the "
-                           "name of its model, by default the first it lists"},
+                   .help = "Ask this server instead of loading a model; --model is then the name "
+                           "of its model, by default the first it lists"},
                   {.name = "--api-key",
                    .value = text(options->key, "KEY"),
                    .help = "Key of the server; other users of this machine can see it, so prefer "

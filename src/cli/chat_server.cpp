@@ -135,7 +135,7 @@ class ServerPartner : public ChatPartner {
 
   void take_chunk(const std::string& data, ChatReply& reply) const {
     const Json chunk = Json::parse(data, nullptr, false);
-    if (!chunk.is_object()) failed("{}: an event of the stream is no JSON", address_.name());
+    if (!chunk.is_object()) failed("{}: an event of the stream is not JSON", address_.name());
     if (chunk.contains("error")) failed("{}: {}", address_.name(), server_error_text(data));
     if (chunk.contains("search") && chunk["search"].is_object())
       reply.cost = server_cost_line(chunk["search"]);

@@ -30,15 +30,13 @@ void ChatTranscript::save(const std::filesystem::path& file) const {
   if (!system.empty()) list.push_back({{"role", "system"}, {"content", system}});
   for (const Message& message : turns_)
     list.push_back({{"role", message.role}, {"content", message.content}});
-  write_file(file, Json{{"messages", std::move(list)}}.dump(2, ' ', false,
-                                                            Json::error_handler_t::replace) +
-                       "\n");
+  write_named_file(file, to_text(Json{{"messages", std::move(list)}}));
 }
 
 ChatTranscript ChatTranscript::load(const std::filesystem::path& file) {
   const Json json = read_json_file(file);
   if (!json.is_object() || !json.contains("messages") || !json["messages"].is_array())
-    bad_input("{}: is no saved chat; {{\"messages\": [...]}} is needed", file.string());
+    bad_input("{}: is not a saved chat; {{\"messages\": [...]}} is needed", file.string());
   ChatTranscript transcript;
   const Json& list = json["messages"];
   for (std::size_t i = 0; i < list.size(); ++i) {

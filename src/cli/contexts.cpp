@@ -166,7 +166,7 @@ Command contexts_search_command(const Globals& globals) {
   Option method = {
       .name = "--method",
       .value = text(options->method, "METHOD"),
-      .help = "The method that the pair is for, with settings: it confirms the choice"};
+      .help = "The method that the pair is for, with settings; the choice is confirmed with it"};
   Option screen = {.name = "--screen",
                    .value = text(options->screen, "METHOD"),
                    .help =
@@ -185,15 +185,15 @@ Command contexts_search_command(const Globals& globals) {
       .options = {task,
                   {.name = "--dev",
                    .value = whole(options->dev, 1, 1 << 30),
-                   .help = "Problems to choose on, drawn from the task by --seed",
+                   .help = "Problems that the pair is chosen on, drawn from the task by --seed",
                    .required = true},
                   {.name = "--confirm",
                    .value = whole(options->confirm, 1, 1 << 30),
-                   .help = "Other problems to confirm the choice on",
+                   .help = "Other problems that the choice is confirmed on",
                    .standard = "as many as --dev"},
                   {.name = "--pairs",
                    .value = texts(options->pairs, "NAME,..."),
-                   .help = "The candidates by name",
+                   .help = "Names of the candidates",
                    .standard = "the named pairs and those of --contexts"},
                   {.name = "--paraphrases",
                    .value = whole(options->paraphrases, 0, 1000),
@@ -227,7 +227,7 @@ Command contexts_search_command(const Globals& globals) {
 Command contexts_list_command(const Globals& globals) {
   const auto contexts = std::make_shared<ContextsOption>();
   return {.name = "contexts list",
-          .summary = "Print the context pairs by name",
+          .summary = "Print the named context pairs",
           .options = {contexts->files_option()},
           .examples = {"counterbeam contexts list", "counterbeam contexts list --json"},
           .run = [contexts, &globals] {

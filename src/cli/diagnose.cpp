@@ -8,7 +8,9 @@
 #include "base/folder_lock.h"
 #include "base/json.h"
 #include "base/output.h"
+#include "base/output_file.h"
 #include "base/quote.h"
+#include "base/regular_file.h"
 #include "cli/build.h"
 #include "cli/commands.h"
 #include "cli/interrupt.h"
@@ -60,7 +62,8 @@ void check_choice(const DiagnoseCommand& command) {
   for (const double steer : command.run.settings.steers)
     if (!steers.insert(steer).second) bad_input("--steer: {} is given twice", steer);
   if (command.run.settings.probe.rollouts == 1)
-    bad_input("--rollouts: 1 leaves nothing to tell noise by; give 2 or more, or 0 for none");
+    bad_input(
+        "--rollouts: one rollout gives no estimate of the noise; give 2 or more, or 0 for none");
 }
 
 void execute(DiagnoseCommand& command, const Globals& globals) {
@@ -73,6 +76,8 @@ void execute(DiagnoseCommand& command, const Globals& globals) {
   const std::vector<TaskData> tasks = command.choice.load(globals.seed);
   const std::filesystem::path out = command.out;
   const FolderLock lock(out);
+  for (const char* name : {"diagnose.json", "diagnose.html"}) refuse_irregular(out / name);
+  remove_partial_files(out);
   const LoadedModel model = load_model(globals, command.choice.stop.at);
   const Json described = describe_diagnosis(
       model, tasks, run, {std::string(kVersion), std::string(kCommit), globals.command});
@@ -87,10 +92,9 @@ void execute(DiagnoseCommand& command, const Globals& globals) {
   int failures = 0;
   for (const TaskDiagnosis& task : diagnoses) {
     json["tasks"].push_back(to_json(task));
-    for (const Failure& failure : task.failures) failures += failure.samples;
+    failures += failed_samples(task.failures);
   }
-  write_file(out / "diagnose.json",
-             json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_json_file(out / "diagnose.json", json);
   write_file(out / "diagnose.html", diagnosis_page(diagnoses, described));
   if (globals.json) {
     print_result("{}\n", to_line(json));
@@ -122,7 +126,7 @@ Command diagnose_command(const Globals& globals) {
   for (const ContextPair& pair : named_contexts()) contexts.value.choices.push_back(pair.name);
   Command command = {
       .name = "diagnose",
-      .summary = "Tell whether a context pair will help on a model, before a whole evaluation",
+      .summary = "Tell whether a context pair is likely to help on a model, before an evaluation",
       .description =
           "Draws answers from the base model, reads them under the contexts of each pair, and "
           "reports how far apart the contexts are, how well the reward separates right from wrong "
@@ -142,14 +146,14 @@ Command diagnose_command(const Globals& globals) {
                    .help = "Steering strengths 1/alpha of the score"},
                   {.name = "--block",
                    .value = whole(probe.block, 1, 4096),
-                   .help = "Tokens of a block, for what is known after each"},
+                   .help = "Tokens of a block; the AUC is computed after every block"},
                   {.name = "--max-tokens",
                    .value = whole(probe.max_tokens, 1, 1 << 20),
                    .help = "Tokens of an answer"},
                   {.name = "--rollouts",
                    .value = whole(probe.rollouts, 0, 10000),
-                   .help = "Continuations of each partial answer for the future correction; 0 "
-                           "for none"},
+                   .help =
+                       "Continuations of each partial answer, for the future correction (0: none)"},
                   {.name = "--siblings",
                    .value = whole(probe.siblings, 2, 1000),
                    .help = "Partial answers that are continued, per problem and scoring point"},
@@ -167,11 +171,11 @@ Command diagnose_command(const Globals& globals) {
   const std::vector<Option> running = {
       {.name = "--concurrency",
        .value = whole(run.concurrency, 1, 4096),
-       .help = "Problems in flight at once"},
+       .help = "Problems that are worked on at once"},
       {.name = "--allow-failures",
        .value = flag(run.allow_failures),
-       .help = "Go on if the first problem of a task fails, and exit with 0 although problems "
-               "failed; they are listed and never counted either way"}};
+       .help = "Continue if the first problem of a task fails, and exit with 0 even if problems "
+               "failed; failed problems are listed and never counted"}};
   for (const std::vector<Option>& part :
        {options->choice.data_options(), running, options->choice.answer_options()})
     command.options.insert(command.options.end(), part.begin(), part.end());

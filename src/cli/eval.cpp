@@ -14,8 +14,8 @@ Command eval_command(const Globals& globals) {
   Option methods = {.name = "--methods",
                     .value = repeated(options->methods, "METHOD,..."),
                     .help =
-                        "Methods with settings, such as sample,beam,cbs:steer=0.7:block=16; a "
-                        "value with commas or colons stands in double quotes. @FILE reads them "
+                        "Methods with settings, such as sample,beam,cbs:steer=0.7:block=16; put a "
+                        "value with commas or colons in double quotes. @FILE reads them "
                         "from a file: one per line, or a JSON array"};
   methods.value.choices = method_choices();
   Command command = {
@@ -47,8 +47,8 @@ Command merge_command(const Globals& globals) {
       .summary = "Join the shards of an evaluation",
       .description =
           "Shards must be of the same run: model, dtype, seed, data, prompts and settings are "
-          "compared as for eval --resume. A missing shard, a shard that was not finished and a "
-          "torn last line are named and end the merge, unless --partial is given.",
+          "compared as for eval --resume. A missing shard, an unfinished shard and an incomplete "
+          "last line are errors, unless --partial is given.",
       .arguments = {{.name = "SHARD",
                      .value = repeated(options->shards, "FOLDER"),
                      .help = "Folders of eval --shard I/N",
@@ -59,11 +59,11 @@ Command merge_command(const Globals& globals) {
                    .required = true},
                   {.name = "--partial",
                    .value = flag(options->partial),
-                   .help = "Merge although shards, samples or the end of a line are missing; "
+                   .help = "Merge even if shards, samples or the end of a line are missing; "
                            "run.json lists the gaps"},
                   {.name = "--allow-failures",
                    .value = flag(options->allow_failures),
-                   .help = "Exit with 0 although samples failed"}},
+                   .help = "Exit with 0 even if samples failed"}},
       .examples = {"counterbeam merge runs/part0 runs/part1 --out runs/whole"},
       .run = [options, &globals] {
         for (const std::string& gap : merge_runs({options->shards.begin(), options->shards.end()},

@@ -1,26 +1,22 @@
 #include "cli/eval_options.h"
 
-#include <cstdio>
-
 #include "base/error.h"
 #include "base/json.h"
 #include "base/output.h"
 #include "cli/build.h"
 #include "cli/interrupt.h"
 #include "cli/loading.h"
+#include "eval/parts.h"
 #include "eval/run_facts.h"
 
 namespace counterbeam::cli {
 namespace {
 
 void parse_shard(const std::string& text, EvalOptions& options) {
-  int index = -1, count = 0;
-  char end = 0;
-  if (std::sscanf(text.c_str(), "%d/%d%c", &index, &count, &end) != 2 || count < 1 || index < 0 ||
-      index >= count)
-    bad_input("--shard: \"{}\" is not I/N with 0 <= I < N", text);
-  options.shard = index;
-  options.shards = count;
+  const auto shard = shard_named(text);
+  if (!shard) bad_input("--shard: \"{}\" is not I/N with 0 <= I < N <= {}", text, kMostShards);
+  options.shard = shard->index;
+  options.shards = shard->count;
 }
 
 }  // namespace
@@ -67,12 +63,12 @@ void EvalCommand::add_running_to(Command& command) {
       {.name = "--resume", .value = flag(run.resume), .help = "Continue the run in --out"},
       {.name = "--concurrency",
        .value = whole(run.concurrency, 1, 4096),
-       .help = "Searches in flight at once",
+       .help = "Searches that run at once",
        .standard = "16"},
       {.name = "--allow-failures",
        .value = flag(run.allow_failures),
-       .help = "Go on if the first problem of a task fails, and exit with 0 although samples "
-               "failed; they are listed and never graded either way"},
+       .help = "Continue if the first problem of a task fails, and exit with 0 even if samples "
+               "failed; failed samples are listed and never graded"},
       {.name = "--deterministic",
        .value = flag(run.deterministic),
        .help = "Leave timings out of samples.jsonl, so that two runs are equal byte for byte"},
@@ -139,9 +135,7 @@ void EvalCommand::run_resumably(const std::function<void()>& work) const {
 }
 
 void refuse_failures(const EvalSummary& summary) {
-  int samples = 0;
-  for (const Failure& failure : summary.failures) samples += failure.samples;
-  if (samples > 0)
+  if (const int samples = failed_samples(summary.failures); samples > 0)
     failed(
         "{} sample{} could not be run or judged: see above and summary.json; --resume tries them "
         "again, --allow-failures accepts them",

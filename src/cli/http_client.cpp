@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/lower_case.h"
 #include "base/quote.h"
 
 namespace counterbeam::cli {
@@ -20,13 +21,6 @@ namespace {
 
 constexpr std::size_t kMostHeaderBytes = 1 << 20;
 constexpr int kPollMilliseconds = 100;
-
-std::string lower_case(std::string_view text) {
-  std::string low(text);
-  std::transform(low.begin(), low.end(), low.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return low;
-}
 
 std::string_view without_spaces(std::string_view text) {
   while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
@@ -46,7 +40,7 @@ std::optional<std::size_t> size_of_digits(std::string_view text, int base) {
 ServerAddress ServerAddress::parse(std::string_view text) {
   const std::string shown = in_quotes(text);
   if (text.starts_with("https://"))
-    bad_input("--server {}: only http is spoken; put a proxy in between", shown);
+    bad_input("--server {}: only http is supported; for https, put a proxy in between", shown);
   if (text.starts_with("http://")) text.remove_prefix(7);
   while (text.ends_with('/')) text.remove_suffix(1);
   if (text.ends_with("/v1")) text.remove_suffix(3);
@@ -65,7 +59,7 @@ ServerAddress ServerAddress::parse(std::string_view text) {
   const bool digits = address.port.find_first_not_of("0123456789") == std::string::npos;
   if (address.host.empty() || address.host.find_first_of("/ \r\n") != std::string::npos || !port ||
       !digits || *port == 0 || *port > 65535)
-    bad_input("--server {}: is no address; write it as http://127.0.0.1:8080", shown);
+    bad_input("--server {}: is not an address; write it as http://127.0.0.1:8080", shown);
   return address;
 }
 
@@ -139,7 +133,7 @@ std::string HttpAnswer::line() {
   std::size_t end = 0;
   while ((end = buffer_.find('\n')) == buffer_.npos) {
     if (buffer_.size() > kMostHeaderBytes || !receive())
-      failed("{}: the answer ended too early, or is no HTTP", address_.name());
+      failed("{}: the answer ended too early, or is not HTTP", address_.name());
   }
   std::string text = buffer_.substr(0, end);
   buffer_.erase(0, end + 1);
@@ -156,10 +150,11 @@ void HttpAnswer::read_header() {
   status_ = static_cast<int>(*status);
   for (std::string field = line(); !field.empty(); field = line()) {
     const std::size_t colon = field.find(':');
-    const std::string name = lower_case(std::string_view(field).substr(0, colon));
+    const std::string name = to_lower_case(field.substr(0, colon));
     const std::string value(
         without_spaces(std::string_view(field).substr(std::min(colon + 1, field.size()))));
-    if (name == "transfer-encoding" && lower_case(value) == "chunked") framing_ = Framing::Chunks;
+    if (name == "transfer-encoding" && to_lower_case(value) == "chunked")
+      framing_ = Framing::Chunks;
     if (name == "content-length" && framing_ != Framing::Chunks) {
       framing_ = Framing::Length;
       left_ = size_of_digits(value, 10).value_or(0);

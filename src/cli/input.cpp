@@ -2,12 +2,10 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <new>
 
 #include "base/error.h"
+#include "base/units.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -24,26 +22,26 @@ void check_end() {
 std::string read_standard_input() {
   std::string text;
   char buffer[1 << 16];
-  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, stdin))
+  while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, stdin)) {
+    if (text.size() + count > kMostInput)
+      bad_input("standard input has more than {}; give a shorter text", human_bytes(kMostInput));
     text.append(buffer, count);
+  }
   check_end();
   return text;
 }
 
 bool read_input_line(std::string& line) {
-  char* buffer = nullptr;
-  std::size_t room = 0;
-  errno = 0;
-  const ssize_t length = ::getline(&buffer, &room, stdin);
-  const std::unique_ptr<char, decltype(&std::free)> owner(buffer, &std::free);
-  if (length < 0) {
-    if (errno == ENOMEM) throw std::bad_alloc();  // not the end
-    check_end();
-    return false;
+  line.clear();
+  for (int c = ::getc_unlocked(stdin); c != EOF; c = ::getc_unlocked(stdin)) {
+    if (c == '\n') return true;
+    if (line.size() == kMostInput)
+      bad_input("standard input has a line of more than {}; give shorter lines",
+                human_bytes(kMostInput));
+    line.push_back(static_cast<char>(c));
   }
-  line.assign(buffer, static_cast<std::size_t>(length));
-  if (line.ends_with('\n')) line.pop_back();
-  return true;
+  check_end();
+  return !line.empty();
 }
 
 }  // namespace counterbeam::cli

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "backend/cache_codes.h"
 #include "base/error.h"
 #include "base/json.h"
 #include "base/output.h"
@@ -97,23 +98,31 @@ Report report_on_shape(const std::string& name) {
 
 struct Memory {
   BackEndChoice back_end;
+  CacheType cache_type;
   std::int64_t weights, kv_per_token, state_per_sequence, sequences, cache;
+  std::int64_t int8_elements;  // weights that are multiplied by activations in 8 bits
 };
 
 Memory memory_of(const Report& report, const InspectOptions& options, const Globals& globals) {
   const DType stored = report.config.dtype.value_or(report.dtype());
   Memory memory{};
-  memory.back_end =
-      choose_back_end(engine_options(load_options(globals)), stored, report.quantised);
+  const LocalOptions engine = engine_options(load_options(globals));
+  memory.back_end = choose_back_end(engine, stored, report.quantised);
+  memory.cache_type = engine.cache_type;
   const Precision precision = memory.back_end.precision;
   // Norms, biases, states and the inputs of convolutions are float32 on every back end.
-  // The GPU decodes quantised weights, the CPU keeps them as they are.
-  const bool keeps_codes = !memory.back_end.cuda;
-  const std::int64_t codes = keeps_codes ? report.load.code_elements : 0;
-  memory.weights = (report.load.matrix_elements - codes) * bytes_of(precision) +
-                   (keeps_codes ? report.load.code_bytes : 0) + report.load.vector_elements * 4;
-  memory.kv_per_token =
-      report.config.kv_bytes_per_token(precision == Precision::F32 ? DType::F32 : DType::BF16);
+  // The GPU decodes quantised weights whose inputs belong to groups in any order.
+  const DryLoad& load = report.load;
+  const bool decodes = memory.back_end.cuda;
+  memory.int8_elements = load_options(globals).activations == "int8" ? load.int8_elements : 0;
+  const std::int64_t codes = load.code_elements - (decodes ? load.ordered_elements : 0);
+  const std::int64_t code_bytes = load.code_bytes - (decodes ? load.ordered_bytes : 0);
+  memory.weights =
+      (load.matrix_elements - codes) * bytes_of(precision) + code_bytes + load.vector_elements * 4;
+  memory.kv_per_token = memory.cache_type != CacheType::Plain
+                            ? report.config.kv_code_bytes_per_token()
+                            : report.config.kv_bytes_per_token(
+                                  precision == Precision::F32 ? DType::F32 : DType::BF16);
   memory.state_per_sequence = report.config.state_bytes_per_sequence(DType::F32);
   memory.sequences = std::int64_t{options.beams} * kContexts;
   memory.cache =
@@ -123,6 +132,11 @@ Memory memory_of(const Report& report, const InspectOptions& options, const Glob
 
 std::string_view name_of_precision(Precision precision) {
   return precision == Precision::F32 ? "f32" : "bf16";
+}
+
+std::string_view name_of_cache(const Memory& memory) {
+  const std::string_view codes = name_of(memory.cache_type);
+  return codes.empty() ? name_of_precision(memory.back_end.precision) : codes;
 }
 
 std::string rope_text(const RopeConfig& rope) {
@@ -203,6 +217,8 @@ Json to_json(const Report& report, const Memory& memory, const InspectOptions& o
   json["memory"] = {{"device", memory.back_end.cuda ? "cuda" : "cpu"},
                     {"precision", name_of_precision(memory.back_end.precision)},
                     {"weights", memory.weights},
+                    {"int8_activations", memory.int8_elements},
+                    {"cache_dtype", name_of_cache(memory)},
                     {"kv_per_token", memory.kv_per_token},
                     {"state_per_sequence", memory.state_per_sequence},
                     {"beams", options.beams},
@@ -268,7 +284,12 @@ void print_text(const Report& report, const Memory& memory, const InspectOptions
   line("memory", fmt::format("weights {}, computed in {} on the {}", human_bytes(memory.weights),
                              name_of_precision(memory.back_end.precision),
                              memory.back_end.cuda ? "GPU" : "CPU"));
-  line("", fmt::format("keys and values {} per token", human_bytes(memory.kv_per_token)));
+  if (memory.int8_elements > 0)
+    line("",
+         fmt::format("activations in 8 bits for {} of {} weights",
+                     human_count(memory.int8_elements), human_count(report.load.matrix_elements)));
+  line("", fmt::format("keys and values {} per token, in {}", human_bytes(memory.kv_per_token),
+                       name_of_cache(memory)));
   if (memory.state_per_sequence > 0)
     line("",
          fmt::format("recurrent states {} per sequence", human_bytes(memory.state_per_sequence)));
@@ -311,7 +332,7 @@ Command inspect_command(const Globals& globals) {
   shape.value.choices = known_shape_names();
   return {.name = "inspect",
           .summary =
-              "Show what a checkpoint is: architecture, shapes, whether it is whole, memory; "
+              "Show what a checkpoint is: architecture, shapes, whether it is complete, memory; "
               "or, with --engine, what servers can do",
           .options = {shape,
                       {.name = "--beams",

@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/output.h"
+#include "base/quote.h"
 #include "cli/commands.h"
 #include "cli/loading.h"
 #include "search/engine_options.h"
@@ -39,7 +40,7 @@ void run_logits(const LogitsOptions& options, const Globals& globals) {
   if (source->ships()) announce_toy(source->name(), globals);
   Log log(globals.quiet);
   for (const std::string& name : engine->unexpected_tensors()) {
-    log.warning("{}: this model has no use for tensor {}", source->location(), name);
+    log.warning("{}: this model has no use for tensor {}", source->location(), in_quotes(name));
   }
   const int vocab = engine->info().vocab_size;
   NpyWriter file(options.out, static_cast<std::int64_t>(ids.size()), vocab);

@@ -1,5 +1,7 @@
 // counterbeam: the command line. Exit codes: 0 done, 1 failed, 2 bad usage or input, 130 stopped by
 // Ctrl-C.
+#include <sys/resource.h>
+
 #include <algorithm>
 #include <cctype>
 #include <exception>
@@ -7,6 +9,7 @@
 
 #include "base/error.h"
 #include "base/output.h"
+#include "base/utf8.h"
 #include "cli/build.h"
 #include "cli/commands.h"
 #include "cli/help.h"
@@ -18,6 +21,18 @@ namespace {
 
 constexpr int kFailed = 1, kBadInput = 2, kInterrupted = 130;
 
+// An argument that is not valid UTF-8, as $'x\xFF', which bash and zsh understand. Results record
+// the command and must be valid UTF-8.
+std::string quoted_bytes(const std::string& argument) {
+  std::string quoted = "$'";
+  for (const char c : argument) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = byte >= 0x20 && byte < 0x7F && c != '\'' && c != '\\';
+    quoted += plain ? std::string(1, c) : fmt::format("\\x{:02X}", byte);
+  }
+  return quoted + "'";
+}
+
 // An argument as a shell takes it.
 std::string shell_word(const std::string& argument) {
   constexpr std::string_view kPlain = "-_./=:,+@%";
@@ -26,6 +41,7 @@ std::string shell_word(const std::string& argument) {
         return std::isalnum(static_cast<unsigned char>(c)) || kPlain.find(c) != kPlain.npos;
       });
   if (plain) return argument;
+  if (!is_valid_utf8(argument)) return quoted_bytes(argument);
   std::string quoted = "'";
   for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + "'";
@@ -91,15 +107,27 @@ int exit_code(ErrorKind kind) {
 int report(const char* message, int code) {
   std::fflush(stdout);
   write_message("counterbeam: ");
-  write_message(message);
+  write_escaped(message);
   write_message("\n");
   return code;
 }
 
+// Threads get stacks of this size too, and parsers of nested input are sized for it.
+void check_stack() {
+  constexpr rlim_t kLeastStack = 1 << 20;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_STACK, &limit) == 0 && limit.rlim_cur < kLeastStack)
+    failed("the stack is limited to {} bytes, and at least {} are needed; raise it (ulimit -s)",
+           limit.rlim_cur, kLeastStack);
+}
+
 int run_and_report(int argc, char** argv) {
   try {
+    check_stack();
     run(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
     return 0;
+  } catch (const ResultsLost& error) {
+    return error.reader_left() ? kFailed : report(error.what(), kFailed);
   } catch (const Error& error) {
     return report(error.what(), exit_code(error.kind()));
   } catch (const std::bad_alloc&) {
@@ -114,6 +142,7 @@ int run_and_report(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   counterbeam::occupy_closed_streams();
+  counterbeam::make_write_signals_errors();
   counterbeam::cli::end_cleanly_without_memory();
   return counterbeam::cli::run_and_report(argc, argv);
 }

@@ -90,10 +90,11 @@ Section methods_section() {
 }
 
 Section settings_section() {
-  Section section = {.title = "Settings of methods",
-                     .text =
-                         "They follow the method's name after colons: cbs:steer=0.7:block=16. "
-                         "A value with colons or commas stands in double quotes."};
+  Section section = {
+      .title = "Settings of methods",
+      .text =
+          "They follow the name of the method, separated by colons: cbs:steer=0.7:block=16. "
+          "Put a value with colons or commas in double quotes."};
   for (const Setting& setting : all_settings()) {
     Option row = option_of(setting);
     row.name = fmt::format("{}={}", setting.name, row.value.placeholder);

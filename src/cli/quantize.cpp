@@ -125,12 +125,12 @@ Command quantize_command(const Globals& globals) {
       .summary = "Write a copy of a model with FP8, 8-bit or 4-bit weights",
       .description = fmt::format(
           "Reads a dense Hugging Face folder and writes another in the form of compressed-tensors, "
-          "which Counterbeam, vLLM and transformers read. The matrices of the layers become codes; "
-          "embeddings, norms and the output layer stay as they are. Scales are searched so that "
-          "the squared error of each group is least. A run that was stopped continues when it is "
+          "which Counterbeam, vLLM and transformers read. The matrices of the layers are "
+          "quantised; embeddings, norms and the output layer are not. The scale of each group is "
+          "searched for the smallest squared error. A run that was stopped continues when it is "
           "started again with the same options.\n"
-          "With --calibrate, errors are weighed by how large the inputs of the weights are on a "
-          "text (its first {} tokens); the whole model is in memory for that.",
+          "With --calibrate, errors are weighted by the mean square of each input on a text (its "
+          "first {} tokens); this loads the whole model.",
           kCalibrationWindow * kCalibrationWindows),
       .arguments = {{.name = "MODEL",
                      .value = text(options->model, "MODEL"),
@@ -148,12 +148,12 @@ Command quantize_command(const Globals& globals) {
                    .required = true},
                   {.name = "--group",
                    .value = one_of(options->group, {"32", "64", "128"}),
-                   .help = "Inputs that share a scale (int8, int4); smaller where a width is no "
-                           "multiple, or else a scale per output",
+                   .help = "Inputs that share a scale (int8, int4); a smaller group, or one scale "
+                           "per output, if the width is not a multiple",
                    .standard = "128"},
                   {.name = "--calibrate",
                    .value = file(options->calibrate),
-                   .help = "Text like that the model will read and write"}},
+                   .help = "A text similar to what the model will read and write"}},
       .examples = {"counterbeam quantize --to int4 Qwen/Qwen3-8B qwen3-8b-int4",
                    "counterbeam quantize --to int4 --calibrate sample.txt MODEL OUT",
                    "counterbeam --model qwen3-8b-int4 ask 'Compute 12 + 3 * 7.'"},

@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "model/model_source.h"
+#include "text/file_limits.h"
 
 namespace counterbeam::cli {
 namespace {
@@ -22,7 +23,8 @@ struct RenderOptions {
 
 ChatTemplate open_template(const RenderOptions& options, const Globals& globals) {
   if (options.template_file.empty()) return open_model(globals.model)->chat_template();
-  return ChatTemplate::parse(read_file(options.template_file), options.template_file,
+  return ChatTemplate::parse(read_file(options.template_file, kMostTemplateBytes),
+                             options.template_file,
                              {{"bos_token", options.bos}, {"eos_token", options.eos}});
 }
 
@@ -108,7 +110,7 @@ Command render_command(const Globals& globals) {
            {.name = "--pieces",
             .value = flag(options->pieces),
             .help = "With --jsonl: print {\"pieces\": [{\"text\", \"trusted\"}]}, which separates "
-                    "what the template wrote from what the conversation brought"},
+                    "the text of the template from the text of the conversation"},
            {.name = "--bos", .value = text(options->bos), .help = "bos_token of a --template"},
            {.name = "--eos", .value = text(options->eos), .help = "eos_token of a --template"},
            {.name = "--now",

@@ -41,12 +41,12 @@ Command report_command(const Globals& globals) {
       .summary = "Compare runs and models in one page, with CSV, LaTeX and SVG files",
       .description =
           "Reads the folders of eval, reproduce and merge, finished or not; a folder that holds "
-          "several of them is searched. Runs of one model are put together, methods are compared "
-          "within it, and models are compared on the same problems. What does not belong together "
-          "stands apart, and a note says why.",
+          "several of them is searched. Runs of one model are combined, methods are compared "
+          "within a model, and models are compared on the same problems. Runs that cannot be "
+          "compared are shown separately, with a note that says why.",
       .arguments = {{.name = "DIR",
                      .value = repeated(options->folders, "FOLDER"),
-                     .help = "Folders of runs, or folders that hold some",
+                     .help = "Folders of runs, or folders that contain such folders",
                      .required = true}},
       .options = {{.name = "--out",
                    .value = folder(options->out),

@@ -11,6 +11,7 @@
 #include "cli/loading.h"
 #include "cli/report.h"
 #include "eval/comparison_report.h"
+#include "eval/run_folder.h"
 #include "model/model_source.h"
 
 namespace counterbeam::cli {
@@ -30,11 +31,6 @@ std::string folder_name(const std::string& model) {
   std::string name;
   for (const char c : model) name += c == '/' ? std::string("--") : std::string(1, c);
   return name;
-}
-
-bool has_samples(const fs::path& folder) {
-  const fs::path samples = folder / "samples.jsonl";
-  return fs::exists(samples) && fs::file_size(samples) > 0;
 }
 
 class Reproduction {
@@ -108,6 +104,8 @@ class Reproduction {
       const LoadedModel model = load_model(globals, experiments_.front().eval.choice.stop.at);
       for (std::size_t i = 0; i < experiments_.size(); ++i)
         run_part(part(index, i), model, tasks, experiments_[i].eval);
+    } catch (const ResultsLost&) {
+      throw;  // those of the other parts would be lost too
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Cancelled) throw;
       fail_all(error.what());
@@ -129,6 +127,8 @@ class Reproduction {
         flush_results();
       }
       if (!eval.run.allow_failures) refuse_failures(summary);
+    } catch (const ResultsLost&) {
+      throw;
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::Cancelled)
         throw Cancelled(

@@ -129,7 +129,8 @@ void score_lines(const ScoreOptions& options, const ScoreText& scoring, const Gl
       return to_line(
           scored_json(score_text(model, question, text_field(row, name, "answer"), scoring), model,
                       scoring.settings));
-    } catch (const BadInput& error) {
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::Cancelled) throw;
       ++failures;
       return to_line(Json{{"error", error.what()}});
     }
@@ -168,8 +169,8 @@ Command score_command(const Globals& globals) {
                    .help = "The answer to score"},
                   {.name = "--end",
                    .value = flag(options->end),
-                   .help = "Score the token that ends the answer too: of the model's end tokens "
-                           "the one that is likeliest there"},
+                   .help = "Also score an end token after the answer: the likeliest of the model's "
+                           "end tokens"},
                   {.name = "--contexts",
                    .value = options->contexts.name_or_files(),
                    .help = "Context pair by name, neutral or none; @FILE reads pairs of your own, "

@@ -72,19 +72,20 @@ Command serve_command(const Globals& globals) {
   const auto options = std::make_shared<ServeOptions>();
   Command command =
       {.name = "serve",
-       .summary = "Serve the model to OpenAI clients, plain and by every search method",
+       .summary = "Serve the model over the OpenAI API, with every search method",
        .description =
            "The model NAME is plain sampling; NAME@METHOD[:key=value...] is a search, such as "
-           "NAME@cbs:steer=0.7. The page at / is a chat. SIGTERM and Ctrl-C finish what runs and "
-           "refuse what is new; a second one ends at once. docs/serving.md has the API.",
+           "NAME@cbs:steer=0.7. The page at / is a chat. After SIGTERM or Ctrl-C, running requests "
+           "finish and new ones are refused; a second signal ends the server at once. "
+           "docs/serving.md has the API.",
        .options =
            {{.name = "--host",
              .value = text(options->host, "ADDRESS"),
-             .help =
-                 "Address to listen on; 0.0.0.0 for all, which needs a key or a proxy with one"},
+             .help = "Address to listen on; 0.0.0.0 for all interfaces, which needs a key here or "
+                     "in a proxy"},
             {.name = "--port",
              .value = whole(options->port, 0, 65535),
-             .help = "Port to listen on; 0 takes a free one"},
+             .help = "Port to listen on; 0 chooses a free one"},
             {.name = "--name",
              .value = text(options->name, "NAME"),
              .help = "What clients call the model",
@@ -100,7 +101,7 @@ Command serve_command(const Globals& globals) {
              .standard = "none"},
             {.name = "--api-key-file",
              .value = file(options->key_file),
-             .help = "A file of keys, one per line; each is a client of its own in the queue"},
+             .help = "A file of keys, one per line; in the queue, each key counts as a client"},
             {.name = "--cors",
              .value = repeated(options->origins, "ORIGIN"),
              .help = "A site whose pages may use this server from a browser, such as "
@@ -116,13 +117,13 @@ Command serve_command(const Globals& globals) {
              .help = "Searches that run at once; the engine batches them"},
             {.name = "--queue",
              .value = whole(options->queue, 0, 100000),
-             .help = "Requests that may wait; more are refused with 429"},
+             .help = "Maximum number of requests that wait; more are refused with 429"},
             {.name = "--connections",
              .value = whole(options->connections, 1, 1000000),
-             .help = "Connections that may be open"},
+             .help = "Maximum number of open connections"},
             {.name = "--max-body",
              .value = whole(options->max_body, 1, 1024),
-             .help = "Size of a request at most, in MiB"},
+             .help = "Maximum size of a request, in MiB"},
             {.name = "--stall-seconds",
              .value = whole(options->stall, 1, 3600),
              .help = "Drop a client that reads nothing for this long while it is sent an answer"},

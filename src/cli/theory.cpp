@@ -103,7 +103,8 @@ Command theory_command(const Globals& globals) {
   return {
       .name = "theory",
       .summary =
-          "Compute exact target, naive and truncated policies and their bounds on a toy model",
+          "Compute on a toy model how far the search is from its exact target, and the bounds of "
+          "the theory",
       .description = "--seed picks another toy model. The exit code is 1 if a bound is violated.",
       .options = {{.name = "--vocab",
                    .value = whole(options->vocab, 1, 1000),

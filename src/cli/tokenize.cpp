@@ -71,29 +71,28 @@ void run_tokenize(const TokenizeOptions& options, const Globals& globals) {
 
 Command tokenize_command(const Globals& globals) {
   const auto options = std::make_shared<TokenizeOptions>();
-  return {
-      .name = "tokenize",
-      .summary = "Show how a text is split into tokens",
-      .description =
-          "For --model a folder with tokenizer.json alone suffices. Control tokens written out "
-          "in the text, such as <|im_end|>, become their ids as they do in Hugging Face, unless "
-          "--no-special is given; nothing is added unless --add-special is.",
-      .arguments = {{.name = "TEXT",
-                     .value = text(options->text),
-                     .help = "The text; - reads it from standard input"}},
-      .options = {{.name = "--jsonl",
-                   .value = flag(options->jsonl),
-                   .help = "Read lines {\"text\"} from standard input, print {\"ids\", "
-                           "\"decoded\"}"},
-                  {.name = "--no-special",
-                   .value = flag(options->no_special),
-                   .help = "Control tokens in the text are plain characters"},
-                  {.name = "--add-special",
-                   .value = flag(options->add_special),
-                   .help = "Add what the tokenizer adds around a text (BOS, EOS)"}},
-      .examples = {"counterbeam tokenize --model DIR 'Hello, world'",
-                   "counterbeam tokenize --model DIR --jsonl < texts.jsonl > ids.jsonl"},
-      .run = [options, &globals] { run_tokenize(*options, globals); }};
+  return {.name = "tokenize",
+          .summary = "Show how a text is split into tokens",
+          .description =
+              "The folder of --model needs only a tokenizer.json. Control tokens that are written "
+              "in the text, such as <|im_end|>, become their ids, as in Hugging Face, unless "
+              "--no-special is given; BOS and EOS are added only with --add-special.",
+          .arguments = {{.name = "TEXT",
+                         .value = text(options->text),
+                         .help = "The text; - reads it from standard input"}},
+          .options = {{.name = "--jsonl",
+                       .value = flag(options->jsonl),
+                       .help = "Read lines {\"text\"} from standard input, print {\"ids\", "
+                               "\"decoded\"}"},
+                      {.name = "--no-special",
+                       .value = flag(options->no_special),
+                       .help = "Treat control tokens in the text as plain characters"},
+                      {.name = "--add-special",
+                       .value = flag(options->add_special),
+                       .help = "Add what the tokenizer adds around a text (BOS, EOS)"}},
+          .examples = {"counterbeam tokenize --model DIR 'Hello, world'",
+                       "counterbeam tokenize --model DIR --jsonl < texts.jsonl > ids.jsonl"},
+          .run = [options, &globals] { run_tokenize(*options, globals); }};
 }
 
 }  // namespace counterbeam::cli

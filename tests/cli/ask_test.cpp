@@ -69,6 +69,26 @@ TEST(Ask, LinesAreAnsweredInOrderAsAlone) {
   EXPECT_THAT(rows[4]["error"].get<std::string>(), HasSubstr("line 6 of standard input"));
 }
 
+TEST(Ask, ALineThatTheCacheIsTooSmallForFailsAlone) {
+  const TemporaryFolder folder;
+  std::string words;
+  for (int i = 0; i < 300; ++i) words += "seven ";
+  const std::string lines = folder.path() / "lines";
+  write_file(lines, "{\"question\": \"" + words + "\", \"answer\": \"7\"}\n" +
+                        "{\"question\": \"Compute 2 + 2.\", \"answer\": \"4\"}\n");
+  for (const char* command : {"ask --jsonl --method sample --max-tokens 8", "score --jsonl"}) {
+    const CommandResult result =
+        run_command(kProgram + " --device cpu --cache-memory 600K " + command + " < " + lines);
+    EXPECT_EQ(result.code, 1) << result.err;
+    EXPECT_THAT(result.err, HasSubstr("1 of the lines have no "));
+    std::istringstream in(result.out);
+    std::string first, second;
+    ASSERT_TRUE(std::getline(in, first) && std::getline(in, second)) << command << result.err;
+    EXPECT_THAT(first, AllOf(HasSubstr("\"error\""), HasSubstr("--cache-memory")));
+    EXPECT_THAT(second, AllOf(HasSubstr("\"score\""), Not(HasSubstr("\"error\""))));
+  }
+}
+
 TEST(Ask, BadUsageGetsExactErrors) {
   const TemporaryFolder folder;
   const std::string too_long(40000, 'x');
@@ -100,6 +120,16 @@ TEST(Ask, ATraceThatCannotBeWrittenDoesNotCostTheAnswer) {
   EXPECT_NE(result.code, 0);
   EXPECT_THAT(result.out, HasSubstr("boxed"));
   EXPECT_THAT(result.err, HasSubstr("/dev/full"));
+}
+
+TEST(Ask, ATraceOfTextsThatAreNotUtf8IsWritten) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.path() / "trace.json";
+  const CommandResult result = run_counterbeam(
+      "ask 'a\xff' --raw --device cpu -q --max-tokens 2 --positive 'p\xff' --negative n --trace " +
+      trace);
+  EXPECT_EQ(result.code, 0) << result.err;
+  EXPECT_TRUE(read_json_file(trace).is_object());
 }
 
 TEST(Ask, CtrlCPrintsTheBestSoFarWithItsTrace) {

@@ -1,4 +1,4 @@
-// Tests the option --cache-memory.
+// Tests the options --cache-memory and --cache-dtype.
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -27,6 +27,31 @@ TEST(CacheMemory, RejectsOtherTexts) {
     EXPECT_EQ(result.code, 2) << size;
     EXPECT_NE(result.err.find("--cache-memory"), std::string::npos) << result.err;
   }
+}
+
+TEST(CacheDtype, IsNamedByTheEngine) {
+  for (const char* type : {"fp8", "int8"}) {
+    const auto result = run_counterbeam(std::string("--device cpu --cache-dtype ") + type + kBench);
+    ASSERT_EQ(result.code, 0) << result.err;
+    EXPECT_NE(
+        Json::parse(result.out)["engine"].get<std::string>().find(std::string(type) + " KV cache"),
+        std::string::npos)
+        << result.out;
+  }
+}
+
+TEST(CacheDtype, RejectsOtherNames) {
+  const auto result = run_counterbeam(std::string("--cache-dtype fp4") + kBench);
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(
+      result.err,
+      "counterbeam: --cache-dtype: \"fp4\" is not known; allowed: auto, fp8, int8; did you mean "
+      "fp8?\n");
+  const auto remote = run_counterbeam("ask --engine http://127.0.0.1:1 --cache-dtype int8 'Hi'");
+  EXPECT_EQ(remote.code, 2);
+  EXPECT_EQ(remote.err,
+            "counterbeam: --cache-dtype: the servers of --engine keep their own caches; leave it "
+            "out\n");
 }
 
 TEST(CacheMemory, TooLittleIsAnErrorWithTheNumbers) {

@@ -293,15 +293,35 @@ TEST(Checkpoints, InspectListsEveryProblem) {
   const auto inspected = inspect(folder.path());
   const std::string at = folder.path().string() + ": tensor ";
   EXPECT_EQ(inspected.err, "counterbeam: " + at +
-                               "lm_head.weight has shape [3, 3], but config.json asks for [10, 16] "
+                               "lm_head.weight has shape [3, 3], but config.json asks for [10, "
+                               "16]; download the checkpoint again "
                                "(and 2 more problems)\n");
   const Json json = parse_json(inspected.out, "output");
   EXPECT_EQ(json["problems"],
-            Json({at + "lm_head.weight has shape [3, 3], but config.json asks for [10, 16]",
-                  at + "model.norm.weight [16] is missing; config.json asks for it",
+            Json({at + "lm_head.weight has shape [3, 3], but config.json asks for [10, 16]; "
+                       "download the checkpoint again",
+                  at + "model.norm.weight [16] is missing; config.json asks for it: download the "
+                       "checkpoint again",
                   at + "model.layers.1.mlp.gate_proj.weight is F64; only F32, BF16 and F16 weights "
                        "are supported"}));
   EXPECT_TRUE(json["unexpected"].empty()) << json["unexpected"];
+}
+
+TEST(Checkpoints, LoadingWarnsOfTensorsThatTheModelHasNoUseFor) {
+  const TemporaryFolder folder;
+  Folder content;
+  write(content, folder);
+  LoadOptions options;
+  options.device = "cpu";
+  EXPECT_TRUE(LoadedModel::load(folder.path().string(), options).warnings().empty());
+  content.extra = {"model.layers.1.surprise", "model.surprise", "mtp.norm.weight"};
+  write(content, folder);
+  const LoadedModel model = LoadedModel::load(folder.path().string(), options);
+  ASSERT_EQ(model.warnings().size(), 1u);
+  EXPECT_NE(model.warnings()[0].find(
+                "this model has no use for 2 tensors, such as \"model.layers.1.surprise\""),
+            std::string::npos)
+      << model.warnings()[0];
 }
 
 // logits and bench need no tokenizer: inspect says that it is absent and what that costs.

@@ -108,7 +108,22 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"grade --task math --jsonl < /",
                 "standard input is a folder; give a file or a pipe"},
         Mistake{"render --jsonl < /", "standard input is a folder; give a file or a pipe"},
-        Mistake{"tokenize - <&-", "standard input is closed; give a file or a pipe"}));
+        Mistake{"tokenize - <&-", "standard input is closed; give a file or a pipe"},
+        Mistake{"chat -q < /", "standard input is a folder; give a file or a pipe"},
+        Mistake{"chat -q <&-", "standard input is closed; give a file or a pipe"},
+        Mistake{"ask - < /dev/zero", "standard input has more than 64 MiB; give a shorter text"},
+        Mistake{"chat -q < /dev/zero",
+                "standard input has a line of more than 64 MiB; give shorter lines"},
+        Mistake{"ask --jsonl -q < /dev/zero",
+                "standard input has a line of more than 64 MiB; give shorter lines"},
+        Mistake{"score --jsonl -q < /dev/zero",
+                "standard input has a line of more than 64 MiB; give shorter lines"},
+        Mistake{"tokenize --jsonl < /dev/zero",
+                "standard input has a line of more than 64 MiB; give shorter lines"},
+        Mistake{"render --jsonl < /dev/zero",
+                "standard input has a line of more than 64 MiB; give shorter lines"},
+        Mistake{"grade --task math --jsonl < /dev/zero",
+                "standard input has a line of more than 64 MiB; give shorter lines"}));
 
 TEST(CommandLine, ValuesMayLookLikeOptionsAndOptionsEnd) {
   const CommandResult expected = run_counterbeam("grade --task math -- -1 -1");
@@ -131,6 +146,25 @@ TEST(CommandLine, ListsTakeCommasAndRepetition) {
     EXPECT_EQ(figures[0]["rows"], 1) << rows;
     EXPECT_EQ(figures[1]["rows"], 2) << rows;
   }
+}
+
+TEST(CommandLine, BenchProfilesOperations) {
+  const std::string command =
+      "bench --device cpu --rows 2 --context 4 --tokens 2 --prefill 2 --beams 1 --survivors 1 "
+      "--block 1 --rounds 1 --profile";
+  const CommandResult tables = run_counterbeam(command);
+  ASSERT_EQ(tables.code, 0) << tables.err;
+  for (const char* expected :
+       {"decode 2 rows: ", "\nattention ", "\nhead ", "\noutside operations"})
+    EXPECT_NE(tables.out.find(expected), std::string::npos) << expected << tables.out;
+  const CommandResult json = run_counterbeam(command + " --json");
+  ASSERT_EQ(json.code, 0) << json.err;
+  const Json decode = parse_json(json.out, "output")["figures"][0];
+  double seconds = 0;
+  for (const Json& times : decode["operations"]) seconds += times["seconds"].get<double>();
+  EXPECT_GT(seconds, 0);
+  EXPECT_LE(seconds, decode["seconds"].get<double>());
+  EXPECT_EQ(decode["operations"]["attention"]["calls"].get<int>() % 2, 0);
 }
 
 class UnwritableTest : public ::testing::TestWithParam<const char*> {};
@@ -162,26 +196,64 @@ INSTANTIATE_TEST_SUITE_P(
     CommandLine, UnwritableTest,
     ::testing::Values("", "--help", "--version", "ask --help", "help ask", "man", "completion bash",
                       "theory", "theory --json", "tokenize ab", "tokenize ab --json",
-                      "render hello", "render hello --json", "inspect", "inspect --json",
-                      "grade --task math 1 1", "grade --task math 1 1 --json",
+                      "render hello", "render hello --json", "contexts list", "inspect",
+                      "inspect --json", "grade --task math 1 1", "grade --task math 1 1 --json",
                       "ask hello --method sample --max-tokens 4",
                       "ask hello --method sample --max-tokens 4 --json",
                       "score --question 1+1 --answer 2", "score --question 1+1 --answer 2 --json",
                       "bench --rows 1 --context 4 --tokens 1 --prefill 2 --beams 1 --survivors 1 "
                       "--block 1 --rounds 1"));
 
+// The sleep lets the reader end first.
+TEST(CommandLine, AReaderThatLeavesEndsItQuietlyAndMessagesMayBeLost) {
+  const TemporaryFolder folder;
+  const std::string at = folder.path();
+  const auto piped = [&](const std::string& command) {
+    run_command("cd '" + at + "'; ( sleep 0.3; '" COUNTERBEAM_BINARY "' " + command +
+                "; echo $? >code ) | true");
+    return read_file(folder.path() / "code");
+  };
+  EXPECT_EQ(piped("help 2>err"), "1\n");
+  EXPECT_EQ(read_file(folder.path() / "err"), "");
+  EXPECT_EQ(piped("ask hello --method sample --max-tokens 4 2>&1 >out"), "0\n");
+  EXPECT_NE(read_file(folder.path() / "out"), "");
+}
+
+TEST(CommandLine, ALimitOnTheSizeOfFilesIsAFailureThatNamesTheFile) {
+  const TemporaryFolder folder;
+  const std::string trace = folder.path() / "t.json";
+  const CommandResult result = run_command("ulimit -f 1; '" COUNTERBEAM_BINARY
+                                           "' ask hello -q --beams 4 --prune 2 --trace '" +
+                                           trace + "' | cat");
+  EXPECT_NE(result.err.find("t.json"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("File too large"), std::string::npos) << result.err;
+  EXPECT_FALSE(std::filesystem::exists(trace));
+}
+
+TEST(CommandLine, AStackThatIsTooSmallIsNamed) {
+  const CommandResult result = run_command("ulimit -s 256; '" COUNTERBEAM_BINARY "' ask hello -q");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_EQ(result.err,
+            "counterbeam: the stack is limited to 262144 bytes, and at least 1048576 are needed; "
+            "raise it (ulimit -s)\n");
+}
+
 TEST(CommandLine, SummariesAndLogitsMustArriveToo) {
   const TemporaryFolder folder;
   folder.write("ids.json", "[1, 2]");
+  folder.write("questions", "Compute 1 + 1.\n");
   const std::string at = folder.path();
   for (const std::string& arguments :
-       {"logits --ids '" + at + "/ids.json' --out '" + at + "/out.npy'",
+       {"chat --method sample:max-tokens=4 < '" + at + "/questions'",
+        "logits --ids '" + at + "/ids.json' --out '" + at + "/out.npy'",
         "eval --task tiny-math --limit 1 --methods sample:max-tokens=4 --out '" + at + "/run'",
         "merge '" + at + "/run' --out '" + at + "/whole'",
+        "report '" + at + "/run' --out '" + at + "/page'",
+        "quantize --to int8 '" COUNTERBEAM_SOURCE_DIR "/models/tiny-dense' '" + at + "/int8'",
         "reproduce table1 --quick --limit 1 --task tiny-choice --out '" + at + "/table'"}) {
     const CommandResult result = run_counterbeam(arguments + " >/dev/full");
     EXPECT_EQ(result.code, 1) << arguments;
-    EXPECT_NE(result.err.find("standard output cannot be written"), std::string::npos)
+    EXPECT_NE(result.err.find("cannot be written"), std::string::npos)
         << arguments << ": " << result.err;
   }
 }

@@ -60,8 +60,12 @@ TEST(ContextsList, PrintsEveryPair) {
 TEST(ContextsSearch, LeavesAFolderThatSaysEverything) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "out";
+  folder.write("out/.counterbeam-999999999-1.part", "of a killed search");
+  folder.write("out/mine.part", "");
   const CommandResult run = run_counterbeam(search_arguments(out));
   ASSERT_EQ(run.code, 0) << run.err;
+  EXPECT_FALSE(fs::exists(out / ".counterbeam-999999999-1.part"));
+  EXPECT_TRUE(fs::exists(out / "mine.part"));
   const Json search = read_json_file(out / "search.json");
   EXPECT_EQ(search["plan"]["candidates"].size(), 3u);
   ASSERT_EQ(search["rounds"].size(), 2u);  // 3, 2, 1

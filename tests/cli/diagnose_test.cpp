@@ -36,10 +36,23 @@ Json diagnosed(const fs::path& out, const std::string& more) {
   return parse_json(run.out, "standard output");
 }
 
+TEST(Diagnose, AnswersThatDoNotFitIntoTheCacheAreFaultsAndNotWrong) {
+  const TemporaryFolder folder;
+  const CommandResult small =
+      diagnose(folder.path() / "run",
+               "--task tiny-math --limit 2 --samples 4 --rollouts 0 --cache-memory 600K");
+  EXPECT_EQ(small.code, 1) << small.out;
+  EXPECT_NE(small.err.find("problem tiny-math/0: an answer does not fit"), std::string::npos)
+      << small.err;
+  EXPECT_NE(small.err.find("--cache-memory"), std::string::npos) << small.err;
+}
+
 TEST(Diagnose, WritesFiguresOfEveryPair) {
   const TemporaryFolder folder;
   const fs::path out = folder.path() / "new" / "folder";
+  folder.write("new/folder/.counterbeam-999999999-1.part", "of a killed run");
   const Json json = diagnosed(out, kSmall);
+  EXPECT_FALSE(fs::exists(out / ".counterbeam-999999999-1.part"));
   EXPECT_EQ(read_json_file(out / "diagnose.json"), json);
   EXPECT_NE(read_file(out / "diagnose.html").find("tiny-math"), std::string::npos);
   EXPECT_EQ(json["run"]["seed"], 3);
@@ -145,7 +158,7 @@ TEST(Diagnose, BadInputIsNamed) {
       {"--task tiny-math --contexts @missing.json", "missing.json"},
       {"--task tiny-math,tiny-math", "tiny-math is given twice"},
       {"--task tiny-math --samples 1", "--samples: 1 is out of range; allowed: 2 to 1000"},
-      {"--task tiny-math --rollouts 1", "--rollouts: 1 leaves nothing to tell noise by"},
+      {"--task tiny-math --rollouts 1", "--rollouts: one rollout gives no estimate of the noise"},
       {"--task tiny-math --steer 0.5,x", "--steer: \"x\" is not a number"},
       {"--task tiny-math --steer 0.5,0.5", "--steer: 0.5 is given twice"},
       {"--task tiny-math --steer=-1", "--steer: -1 is out of range"},

@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "eval/samples.h"
 #include "support/run_command.h"
+#include "support/test_size.h"
 
 namespace counterbeam {
 namespace {
@@ -85,8 +86,9 @@ TEST(Eval, FiftyKillsAtRandomTimesLoseOrDuplicateNoSample) {
   ASSERT_EQ(std::count(whole_run().begin(), whole_run().end(), '\n'), 16);
   const TemporaryFolder folder;
   std::mt19937 random(20260101);
+  constexpr int kKills = testing::sized(50, 6);
   int kills = 0, runs = 0, within = 0;  // within: kills that interrupted a run
-  for (fs::path out; kills < 50; ++runs) {
+  for (fs::path out; kills < kKills; ++runs) {
     if (out.empty()) out = folder.path() / fmt::format("run{}", runs);
     // Either after a random time, or as soon as the file grows, which does not depend on the
     // machine's speed.
@@ -108,7 +110,7 @@ TEST(Eval, FiftyKillsAtRandomTimesLoseOrDuplicateNoSample) {
       EXPECT_EQ(samples_of(out), whole_run());
       out.clear();  // finished: the next kills hit a new run
     }
-    if (kills == 50 && !out.empty()) {
+    if (kills == kKills && !out.empty()) {
       const CommandResult last = run_counterbeam(eval_arguments(out, "--resume"));
       EXPECT_EQ(last.code, 0) << last.err;
       EXPECT_EQ(samples_of(out), whole_run());
@@ -137,6 +139,14 @@ TEST(Eval, AnAnswerThatDoesNotFitIntoTheCacheIsAFaultAndNotWrong) {
   }
   EXPECT_GT(faults, 0);
   EXPECT_TRUE(fs::exists(out / "notes.part"));
+  // More memory is the remedy that the fault names.
+  const CommandResult larger = run_counterbeam(run + "--resume");
+  EXPECT_EQ(larger.code, 0) << larger.err;
+  const std::string repaired = samples_of(out);
+  EXPECT_EQ(repaired.find("\"error\""), std::string::npos) << repaired;
+  fs::remove_all(out);
+  EXPECT_EQ(run_counterbeam(run).code, 0);
+  EXPECT_EQ(samples_of(out), repaired);
 }
 
 TEST(Eval, TracesHaveShortNamesOfTheirOwnWhateverTheMethod) {
@@ -157,6 +167,34 @@ TEST(Eval, TracesHaveShortNamesOfTheirOwnWhateverTheMethod) {
     names.insert(sample.trace);
   }
   EXPECT_EQ(names.size(), 2u);
+}
+
+// Names of data files become names of tasks, and folders may have names in any encoding.
+TEST(Eval, LongTaskNamesAndFoldersThatAreNotUtf8) {
+  const TemporaryFolder folder;
+  const std::string task(200, 'n');
+  folder.write(task + ".jsonl", R"({"question": "Compute 1 + 2.", "answer": "3"})"
+                                "\n");
+  const fs::path out = folder.path() / "x\xff'";
+  const CommandResult result = run_counterbeam(
+      fmt::format("eval --device cpu --task '{}/{}.jsonl' --grader math --methods "
+                  "cbs:beams=2:prune=1:max-tokens=2 "
+                  "--traces -q --out '{}'\\'",
+                  folder.path().string(), task, (folder.path() / "x\xff").string()));
+  ASSERT_EQ(result.code, 0) << result.err;
+  const std::vector<Sample> samples = read_samples(out / "samples.jsonl");
+  ASSERT_EQ(samples.size(), 1u);
+  EXPECT_TRUE(samples[0].trace.starts_with("traces/nnn")) << samples[0].trace;
+  EXPECT_TRUE(fs::exists(out / samples[0].trace)) << samples[0].trace;
+  const Json run = read_json_file(out / "run.json");
+  EXPECT_NE(run["sessions"][0]["command"].get<std::string>().find("/x\\xFF\\x27'"),
+            std::string::npos)
+      << run["sessions"][0]["command"];
+  const CommandResult bad =
+      run_counterbeam("eval --device cpu --task tiny-math --methods 'cbs:positive=\xff' --out " +
+                      (folder.path() / "y").string());
+  EXPECT_EQ(bad.code, 2);
+  EXPECT_NE(bad.err.find("is not valid UTF-8"), std::string::npos) << bad.err;
 }
 
 TEST(Eval, DoesNotDependOnThreadsConcurrencyAndMemory) {
@@ -271,6 +309,7 @@ TEST(Eval, AModelOfTheHubCacheIsCalledByItsName) {
               std::string::npos);
     EXPECT_NE(read_file(out / "report.html").find("0.326"), std::string::npos)
         << "the paper's figure";
+    if (testing::kSanitized) break;
   }
   const fs::path merged = folder.path() / "merged";
   const CommandResult merge = run_command(

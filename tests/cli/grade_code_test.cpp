@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "eval/sandbox_programs.h"
+#include "support/test_size.h"
 
 namespace counterbeam {
 namespace {
@@ -19,13 +20,14 @@ struct Outcome {
   int code = 0;
 };
 
-Outcome grade_code(const std::vector<Json>& rows) {
+// `before` is shell code, such as a limit.
+Outcome grade_code(const std::vector<Json>& rows, const std::string& before = "") {
   const std::string stem = fmt::format("{}grade_code_{}", ::testing::TempDir(), getpid());
   std::string input;
   for (const Json& row : rows) input += to_line(row) + "\n";
   write_file(stem + ".in", input);
   const std::string command =
-      fmt::format("'{}' grade --task code --jsonl < '{}.in' > '{}.out' 2> '{}.err'",
+      fmt::format("{} '{}' grade --task code --jsonl < '{}.in' > '{}.out' 2> '{}.err'", before,
                   COUNTERBEAM_BINARY, stem, stem, stem);
   Outcome outcome;
   outcome.code = WEXITSTATUS(std::system(command.c_str()));
@@ -69,6 +71,31 @@ TEST(GradeCode, ATestThatCannotRunIsAnErrorThatNamesItsLine) {
   EXPECT_EQ(outcome.lines.size(), 1u);
   EXPECT_NE(outcome.errors.find("line 2 of standard input: test: SyntaxError"), std::string::npos)
       << outcome.errors;
+}
+
+// Limits below what programs get would fail right ones: they are an error, even for this one.
+TEST(GradeCode, LimitsOfTheShellAreNoVerdict) {
+  CB_NEEDS_SANDBOX();
+  const std::vector<Json> right = {row("    return n * n\n")};
+  const Outcome descriptors = grade_code(right, "ulimit -n 64;");
+  EXPECT_EQ(descriptors.code, 1);
+  EXPECT_TRUE(descriptors.lines.empty());
+  EXPECT_NE(descriptors.errors.find("(ulimit -n)"), std::string::npos) << descriptors.errors;
+  EXPECT_EQ(descriptors.errors.find("bubblewrap"), std::string::npos) << descriptors.errors;
+  std::vector<std::pair<std::string, std::string>> limits = {
+      {"ulimit -t 10;", "(ulimit -t)"},
+      {"ulimit -f 200;", "(ulimit -f)"},
+      {"{ ulimit -p 50 || ulimit -u 50; } 2> /dev/null;", "(ulimit -u"}};
+  if (!testing::kSanitized) {  // a sanitizer reserves terabytes of addresses
+    limits.emplace_back("ulimit -v 900000;", "(ulimit -v)");
+    limits.emplace_back("ulimit -d 900000;", "(ulimit -d)");
+  }
+  for (const auto& [limit, name] : limits) {
+    const Outcome outcome = grade_code(right, limit);
+    EXPECT_EQ(outcome.code, 1) << limit;
+    EXPECT_TRUE(outcome.lines.empty()) << limit;
+    EXPECT_NE(outcome.errors.find(name), std::string::npos) << outcome.errors;
+  }
 }
 
 }  // namespace

@@ -74,8 +74,9 @@ TEST(Help, EveryCommandIsListedAndHasHelp) {
     const CommandResult help = run_counterbeam(name + " --help");
     EXPECT_EQ(help.code, 0) << name;
     EXPECT_NE(help.out.find("Usage: counterbeam " + name), std::string::npos) << help.out;
-    for (const char* global : {"Global options", "--model", "--device", "--dtype", "--threads",
-                               "--cache-memory", "--seed", "--json", "-q, --quiet"})
+    for (const char* global :
+         {"Global options", "--model", "--device", "--dtype", "--threads", "--cache-memory",
+          "--cache-dtype", "--seed", "--json", "-q, --quiet"})
       EXPECT_NE(help.out.find(global), std::string::npos) << name << " " << global;
     for (const std::string& line : lines_of(help.out))
       EXPECT_TRUE(line.size() <= 80 || line.find("counterbeam ") < 8) << name << ": " << line;

@@ -107,6 +107,27 @@ TEST_F(InspectTest, CountsWeightsAsTheEngineHoldsThem) {
   }
 }
 
+// 28 layers, 4 heads of 128: 2 * 28 * 4 * (128 + 4) bytes.
+TEST(Inspect, PlansForACacheOfEightBits) {
+  const auto memory = [](const std::string& options) {
+    const auto result =
+        run_counterbeam("inspect --json --device cpu --shape qwen2.5-7b " + options);
+    return parse_json(result.out, "output")["memory"];
+  };
+  const Json plain = memory("");
+  EXPECT_EQ(plain["cache_dtype"], "bf16");
+  EXPECT_EQ(plain["kv_per_token"], 57344);
+  for (const std::string type : {"int8", "fp8"}) {
+    const Json codes = memory("--beams 32 --cache-dtype " + type);
+    EXPECT_EQ(codes["cache_dtype"], type);
+    EXPECT_EQ(codes["kv_per_token"], 29568);
+    EXPECT_LT(codes["cache"].get<double>(), 1.04 * plain["cache"].get<double>());  // 16 beams
+  }
+  EXPECT_NE(run_counterbeam("inspect --device cpu --shape qwen2.5-7b --cache-dtype fp8")
+                .out.find("keys and values 28.9 KiB per token, in fp8"),
+            std::string::npos);
+}
+
 TEST_F(InspectTest, PlansForTheBeamsThatAskUses) {
   write_weights();
   const auto result = run_counterbeam("inspect --json " + model());
@@ -118,7 +139,8 @@ TEST_F(InspectTest, NamesWhatDoesNotFit) {
   const auto result = run_counterbeam("inspect --json " + model());
   EXPECT_EQ(result.code, 2);
   const std::string problem = folder_.path().string() +
-                              ": tensor model.norm.weight [8] is missing; config.json asks for it";
+                              ": tensor model.norm.weight [8] is missing; config.json asks for it: "
+                              "download the checkpoint again";
   EXPECT_EQ(result.err, "counterbeam: " + problem + "\n");
   const Json json = parse_json(result.out, "output");
   EXPECT_EQ(json["problems"], Json::array({problem}));
@@ -130,9 +152,10 @@ TEST(Inspect, KnownShapes) {
   EXPECT_EQ(parse_json(result.out, "output")["parameters"], 752393024);
   const auto unknown = run_counterbeam("inspect --shape gpt-5");
   EXPECT_EQ(unknown.code, 2);
-  EXPECT_EQ(unknown.err,
-            "counterbeam: --shape \"gpt-5\": is not known (known: qwen2.5-7b, qwen2.5-0.5b, "
-            "qwen3.5-0.8b, qwen3.5-2b, deepseek-math-7b)\n");
+  EXPECT_EQ(
+      unknown.err,
+      "counterbeam: --shape \"gpt-5\": is not known (known: qwen2.5-7b, qwen2.5-32b, qwen2.5-0.5b, "
+      "qwen3.5-0.8b, qwen3.5-2b, deepseek-math-7b)\n");
 }
 
 TEST(ShippedModels, AreFoundByName) {

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "base/json.h"
 #include "engine/simulated_server.h"
 #include "support/run_command.h"
@@ -111,6 +113,79 @@ TEST(RemoteCli, ContextsAreRefusedWithoutLogprobsOfGivenTokens) {
   EXPECT_THAT(contrast.err, HasSubstr("log-probabilities of given tokens"));
   const auto beam = run_counterbeam("ask x --method beam:max-tokens=8 --engine " + server.url());
   EXPECT_EQ(beam.code, 0) << beam.err;
+}
+
+TEST(RemoteCli, ServersOfTwoModelsAreRefused) {
+  SimulatedOptions options = as_tiny();
+  const SimulatedServer one(options);
+  options.weights = 1;
+  const SimulatedServer other(options);
+  const auto result = run_counterbeam("ask x --engine " + one.url() + "," + other.url());
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.err, HasSubstr("its \"tiny\" is another model"));
+}
+
+// An evaluation and its --resume, between which the server is started again.
+TEST(RemoteCli, ResumingOverAnotherModelIsRefused) {
+  const testing::TemporaryFolder folder;
+  const auto eval = [&](const SimulatedOptions& options, const std::string& rest) {
+    const SimulatedServer server(options);
+    return run_counterbeam("eval --task tiny-math --methods sample:max-tokens=4 --out " +
+                           (folder.path() / "run").string() + " --engine " + server.url() + rest);
+  };
+  const auto first = eval(as_tiny(), " --limit 2");
+  ASSERT_EQ(first.code, 0) << first.err;
+  Json run = read_json_file(folder.path() / "run/run.json");
+  EXPECT_EQ(run["served"]["model"], "tiny");
+  EXPECT_EQ(run["served"]["root"], "tiny");
+  EXPECT_EQ(run["served"]["max_model_len"], 1024);
+  EXPECT_GT(run["served"]["logprobs"].size(), 4u);
+
+  SimulatedOptions changed = as_tiny();
+  changed.weights = 1;
+  const auto weights = eval(changed, " --limit 3 --resume");
+  EXPECT_EQ(weights.code, 2);
+  EXPECT_THAT(weights.err, HasSubstr("the model on the server seems to be another one"));
+  changed = as_tiny();
+  changed.models = {"renamed"};
+  const auto name = eval(changed, " --limit 3 --resume");
+  EXPECT_EQ(name.code, 2);
+  EXPECT_THAT(name.err, HasSubstr("served.model was \"tiny\", and now is \"renamed\""));
+
+  changed = as_tiny();
+  changed.rounding = 0.03;  // as another dtype
+  const auto rounded = eval(changed, " --limit 3 --resume");
+  EXPECT_EQ(rounded.code, 0) << rounded.err;
+  // As an earlier version wrote it; from now on it is compared, too.
+  run = read_json_file(folder.path() / "run/run.json");
+  const Json served = run["served"];
+  run.erase("served");
+  folder.write("run/run.json", to_line(run));
+  const auto old = eval(as_tiny(), " --limit 4 --resume");
+  EXPECT_EQ(old.code, 0) << old.err;
+  EXPECT_EQ(read_json_file(folder.path() / "run/run.json")["served"], served);
+}
+
+TEST(RemoteCli, AnInfiniteLogprobIsNeverGraded) {
+  SimulatedOptions options = as_tiny();
+  options.fault = [](const testing::HeardRequest& request) -> std::optional<testing::SpokenReply> {
+    if (request.body.find("\"max_tokens\":7,") == std::string::npos) return std::nullopt;
+    return testing::SpokenReply{
+        200, R"({"choices": [{"token_ids": [9], "logprobs": {"content": [{"logprob": -1e39}]}}]})"};
+  };
+  const SimulatedServer server(options);
+  const testing::TemporaryFolder folder;
+  const auto result = run_counterbeam(
+      "eval --task tiny-math --limit 2 --allow-failures --methods sample:max-tokens=7 --out " +
+      (folder.path() / "run").string() + " --engine " + server.url());
+  EXPECT_EQ(result.code, 0) << result.err;
+  const std::string samples = read_file(folder.path() / "run/samples.jsonl");
+  std::string line;
+  int lines = 0;
+  for (std::istringstream text(samples); std::getline(text, line); ++lines)
+    EXPECT_THAT(parse_json(line, "sample").value("error", ""),
+                HasSubstr("a log-probability of the reply is -1e+39"));
+  EXPECT_EQ(lines, 2);
 }
 
 }  // namespace

@@ -93,6 +93,13 @@ TEST(Render, OneQuestionAndBadSettings) {
   EXPECT_EQ(render(file, "hi --args '[]'", "").code, 2);
   EXPECT_EQ(render(file, "", "").code, 2);
   EXPECT_EQ(render(folder.write("bad.jinja", "{% if %}"), "hi", "").code, 2);
+  const auto large = folder.write("large.jinja", "x");
+  std::filesystem::resize_file(large, 1 << 30);
+  const auto refused = render(large, "hi", "");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("large.jinja: is 1073741824 bytes long; at most 2097152 are read"),
+            std::string::npos)
+      << refused.err;
 }
 
 }  // namespace

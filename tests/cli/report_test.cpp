@@ -143,6 +143,19 @@ TEST_F(Report, ErrorsNameTheFolderTheFileAndTheLine) {
   refused("'" + at + "/odd'", at + "/odd/run.json: is not a JSON object");
 }
 
+TEST_F(Report, PartialFilesOfAKilledReportGo) {
+  const TemporaryFolder folder;
+  for (const char* name : {"", "tables/", "figures/"})
+    folder.write(std::string(name) + ".counterbeam-999999999-1.part", "x");
+  folder.write("tables/mine.part", "x");
+  const CommandResult run = run_counterbeam(
+      fmt::format("report '{}' --out '{}'", runs().string(), folder.path().string()));
+  EXPECT_EQ(run.code, 0) << run.err;
+  for (const char* name : {"", "tables/", "figures/"})
+    EXPECT_FALSE(fs::exists(folder.path() / name / ".counterbeam-999999999-1.part")) << name;
+  EXPECT_TRUE(fs::exists(folder.path() / "tables/mine.part"));
+}
+
 // What a user has after Ctrl-C or kill -9: fewer samples, a torn line.
 TEST_F(Report, PartialRunsAreShownAndNamed) {
   const TemporaryFolder folder;
