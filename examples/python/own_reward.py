@@ -1,4 +1,4 @@
-"""A method of one's own: sample whole answers block by block, and keep those that a reward function likes.
+"""A method of your own: sample whole answers block by block, and keep those that a reward function likes.
 
 Any function of (text so far) works as the reward. Here it prefers answers that the model itself finds likely, and that show their steps.
 The same idea without a search of one's own: model.ask(question, scorer=...), which ranks the beams of a built-in method.

@@ -5,6 +5,8 @@ import functools
 import importlib
 import inspect
 import json
+import os
+import random
 import re
 import tempfile
 import threading
@@ -151,6 +153,37 @@ def _own_task(name: str, rows: Sequence[Row], grader: Grader, system: str | None
     return _core.OwnTask(name, f"{getattr(grader, '__qualname__', type(grader).__qualname__)}\n{source}", problems, judge)
 
 
+def _check_file_name(name: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9_.-]{1,200}", name):
+        raise BadInput(f"name: {name!r} must consist of letters, digits, \"-\", \"_\" and \".\", at most 200")
+    if name in ("samples", "problems"):
+        raise BadInput(f"name: {name}.jsonl is a file of the evaluation; give your rows another name")
+
+
+def _write_rows(path: Path, rows: Sequence[Row]) -> None:
+    """Writes rows for a grader of the engine. A file with other content is kept, and is an error."""
+    content = "".join(json.dumps(dict(row)) + "\n" for row in rows).encode()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # A name that the engine removes if this process is killed.
+    partial = path.parent / f".counterbeam-{os.getpid()}-{random.randrange(1 << 30)}.part"
+    try:
+        with open(partial, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        try:
+            os.link(partial, path)  # never replaces a file
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without hard links
+            if not path.exists():
+                os.rename(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+    if not path.is_file() or path.read_bytes() != content:
+        raise BadInput(f"{path}: exists with other content; give another name or out, or move the file away")
+
+
 def evaluate(model: LanguageModel, task: str | Path | Sequence[str] | Sequence[Row] = "tiny-math",
              methods: str | Mapping[str, Any] | Sequence[str | Mapping[str, Any]] = ("sample", "beam", "cbs"), *,
              limit: int | None = None, samples: int = 1, seed: int = 0, out: str | Path | None = None, resume: bool = True,
@@ -166,6 +199,7 @@ def evaluate(model: LanguageModel, task: str | Path | Sequence[str] | Sequence[R
     from several threads in turn. methods: "cbs:steer=0.7", {"method": "cbs", "steer": 0.7}, or a list of them.
     out: the folder; a run that was stopped goes on there, unless resume is False. Without it, a new folder under the system's temporary
     one. concurrency: searches at once; with 1, seconds are measured.
+    Samples that could not be run or judged raise Failed once the folder is written, unless allow_failures; Evaluation(out) opens it.
     """
     options = _core.EvaluationOptions()
     given = [methods] if isinstance(methods, (str, Mapping)) else list(methods)
@@ -185,9 +219,11 @@ def evaluate(model: LanguageModel, task: str | Path | Sequence[str] | Sequence[R
         if callable(grader):
             own = [_own_task(name, rows, grader, system, prompt)]
         else:
-            folder.mkdir(parents=True, exist_ok=True)
+            if grader is None:
+                raise BadInput("grader: rows of your own need one: math, choice, exact, regex, or a function")
+            _check_file_name(name)
             tasks = [str(folder / f"{name}.jsonl")]
-            Path(tasks[0]).write_text("".join(json.dumps(dict(row)) + "\n" for row in rows), encoding="utf-8")
+            _write_rows(Path(tasks[0]), rows)
     if callable(grader) and not own:
         raise BadInput("grader: a function grades rows of your own; tasks have theirs")
     options.tasks = tasks

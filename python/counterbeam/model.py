@@ -80,20 +80,23 @@ class LanguageModel:
     """A model that is ready to be asked, from any number of threads at once.
 
     name: a Hugging Face folder, ORG/NAME in the local hub cache, the name of a model that ships, or nothing for the first of those.
-    device: auto, cpu or cuda. dtype: auto, f32 or bf16. threads: 0 for all cores. cache_memory: for keys and values, as "8G".
+    device: auto, cpu or cuda. dtype: auto, f32 or bf16. activations: auto, or int8 (docs/engine.md). threads: 0 for all cores. cache_memory: for keys and values, as "8G".
+    cache_dtype: auto, or fp8 or int8 for keys and values in half the memory of bf16; answers change.
     stop_at: "turn" ends answers where the chat template ends a turn too, "eos" at the checkpoint's own end tokens alone.
     engine: URLs of servers that compute instead ("http://HOST:PORT", docs/remote.md); the model's folder then gives tokenizer and chat
     template.
     """
 
-    def __init__(self, name: str | Path = "", *, device: str = "auto", dtype: str = "auto", threads: int = 0,
-                 cache_memory: int | str | None = None, stop_at: str = "turn", engine: str | Sequence[str] = "", engine_key: str = "",
-                 engine_model: str = "", progress: bool | None = None) -> None:
+    def __init__(self, name: str | Path = "", *, device: str = "auto", dtype: str = "auto", activations: str = "auto", threads: int = 0,
+                 cache_memory: int | str | None = None, cache_dtype: str = "auto", stop_at: str = "turn",
+                 engine: str | Sequence[str] = "", engine_key: str = "", engine_model: str = "", progress: bool | None = None) -> None:
         options = _core.LoadOptions()
         options.device = device
         options.dtype = dtype
+        options.activations = activations
         options.threads = threads
         options.cache_bytes = _bytes_of(cache_memory)
+        options.cache_dtype = cache_dtype
         options.stop_at = stop_at
         options.engine = engine if isinstance(engine, str) else ",".join(engine)
         options.engine_key = engine_key or os.environ.get("COUNTERBEAM_ENGINE_KEY", "")
@@ -104,6 +107,7 @@ class LanguageModel:
         self.name: str = info.name
         self.device: str = info.device
         self.dtype: str = info.dtype
+        self.activations: str = info.activations  # "int8", or empty: as dtype
         self.description: str = info.engine  # model and back end, for people
         self.vocabulary: int = info.vocabulary
         self.max_length: int = info.max_length  # prompt and answer together

@@ -112,6 +112,7 @@ void bind_answers(nb::module_& module) {
       .def_ro("engine", &ModelInfo::engine)
       .def_ro("device", &ModelInfo::device)
       .def_ro("dtype", &ModelInfo::dtype)
+      .def_ro("activations", &ModelInfo::activations)
       .def_ro("vocabulary", &ModelInfo::vocabulary)
       .def_ro("max_length", &ModelInfo::max_length)
       .def_ro("end_tokens", &ModelInfo::end_tokens)

@@ -60,6 +60,18 @@ def test_own_rows_with_a_grader_by_name(model, tmp_path):
     assert again.rows == result.rows
 
 
+def test_rows_never_replace_a_file(model, tmp_path):
+    own = tmp_path / "mine.jsonl"
+    own.write_text("precious")
+    with pytest.raises(cb.BadInput, match="other content"):
+        cb.evaluate(model, ROWS, "greedy", grader="math", name="mine", out=tmp_path, progress=False)
+    assert own.read_text() == "precious" and [one.name for one in tmp_path.iterdir()] == ["mine.jsonl"]
+    for name in ["samples", "problems", "../mine", "a/b", ""]:
+        with pytest.raises(cb.BadInput, match="name"):
+            cb.evaluate(model, ROWS, "greedy", grader="math", name=name, out=tmp_path / "new", progress=False)
+    assert not (tmp_path / "new").exists()
+
+
 def test_a_grader_that_raises_ends_the_run(model, tmp_path):
     with pytest.raises(ZeroDivisionError):
         cb.evaluate(model, ROWS, "greedy", grader=lambda answer, row: 1 / 0, out=tmp_path, progress=False)

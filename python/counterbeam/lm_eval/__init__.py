@@ -25,16 +25,18 @@ from counterbeam.settings import ask_options, methods
 class CounterbeamLM(TemplateLM):  # type: ignore[misc,unused-ignore]
     """pretrained: as LanguageModel takes it. method: with its settings; without one, greedy or sampled as the task asks."""
 
-    def __init__(self, pretrained: str = "", method: str = "", device: str | None = None, dtype: str = "auto", threads: int = 0,
-                 cache_memory: str | None = None, engine: str = "", engine_key: str = "", engine_model: str = "", seed: int = 1234,
-                 max_gen_toks: int = 256, batch_size: int | str = 16, max_batch_size: int | None = None, **other: Any) -> None:
+    def __init__(self, pretrained: str = "", method: str = "", device: str | None = None, dtype: str = "auto", activations: str = "auto",
+                 threads: int = 0, cache_memory: str | None = None, cache_dtype: str = "auto", engine: str = "", engine_key: str = "",
+                 engine_model: str = "", seed: int = 1234, max_gen_toks: int = 256, batch_size: int | str = 16,
+                 max_batch_size: int | None = None, **other: Any) -> None:
         super().__init__()
         if other:
             raise counterbeam.BadInput(f"model_args: {', '.join(other)}: not known")
         # "cuda:0" is what the harness says where the user says nothing.
         place = "auto" if device in (None, "", "cuda:0") else str(device)
-        self.model = counterbeam.LanguageModel(pretrained, device=place, dtype=dtype, threads=int(threads), cache_memory=cache_memory, engine=engine,
-                                               engine_key=engine_key, engine_model=engine_model)
+        self.model = counterbeam.LanguageModel(pretrained, device=place, dtype=dtype, activations=activations, threads=int(threads),
+                                               cache_memory=cache_memory, cache_dtype=cache_dtype, engine=engine, engine_key=engine_key,
+                                               engine_model=engine_model)
         self.method = method
         self.seed = int(seed)
         self.max_gen_toks = int(max_gen_toks)
