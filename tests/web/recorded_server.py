@@ -9,8 +9,8 @@ def setting(name, kind, default, text, **more):
 
 
 BEAMS = [setting("beams", "INT", 16, "Population N: answers searched at once", least=1, most=4096),
-         setting("block", "INT", 32, "Tokens K between two rankings", least=1, most=4096),
-         setting("max-tokens", "INT", 3072, "Tokens of an answer at most", least=1, most=1048576)]
+         setting("block", "INT", 32, "Tokens K of a block; beams are ranked after each block", least=1, most=4096),
+         setting("max-tokens", "INT", 3072, "Maximum number of tokens of an answer", least=1, most=1048576)]
 STEER = setting("steer", "NUMBER", 0.25, "Steering strength 1/alpha of the reward", least=-1000, most=1000)
 METHODS = {
     "object": "list", "model": "recorded",

@@ -28,7 +28,11 @@ def write_report(rows, problems, run=None):
             for line in lines:
                 file.write(json.dumps(line) + "\n")
     if run:
-        whole = {"format": 2, "fingerprint": {}, "tasks": {}, "methods": {}, "parts": [], "sessions": [], **run}
+        tasks, methods = (sorted({row[what] for row in rows}) for what in ("task", "method"))
+        problems_of_each = 1 + max(row["question"] for row in rows)
+        whole = {"format": 2, "fingerprint": {}, "tasks": {task: {"problems": problems_of_each} for task in tasks},
+                 "methods": {}, "sessions": [],
+                 "parts": [{"tasks": tasks, "methods": methods, "limit": 0, "samples": 1, "shard": "0/1"}], **run}
         (place / "run.json").write_text(json.dumps(whole))
     web.run("merge", str(place), "--out", str(place / "report"), "--allow-failures", *([] if run else ["--partial"]))
     return place / "report"

@@ -378,6 +378,20 @@ class Failures(ReportTest):
         self.assertEqual(web.complaints(self.page), [])
 
 
+class DamagedWeights(ReportTest):
+    @classmethod
+    def setUpClass(cls):
+        rows = [sample("tiny-math", question, "sample", 0, question < 3) for question in range(6)]
+        weight = "tensor <b>x</b>, element 1 of 4, is inf"
+        cls.url = (write_report(rows, [], {"model": "mine", "seed": 0, "damaged_weights": weight}) / "report.html").as_uri()
+        super().setUpClass()
+
+    def test_a_banner_names_the_weight(self):
+        banner = self.page.find_element(By.CSS_SELECTOR, ".alarm").text
+        self.assertIn("The weights of the model are damaged. tensor <b>x</b>, element 1 of 4, is inf", banner)
+        self.assertEqual(web.complaints(self.page), [])
+
+
 class PublishedFigures(ReportTest):
     @classmethod
     def setUpClass(cls):

@@ -13,6 +13,10 @@ function show_header() {
     make("b", chip, name);
     chip.append(String(value));
   }
+  if (!run.damaged_weights) return;
+  const box = make("div", by_id("tasks"), undefined, {class: "alarm", role: "alert"});
+  make("b", box, "The weights of the model are damaged.");
+  box.append(` ${run.damaged_weights}: no figure below says anything about the model. Download the checkpoint again.`);
 }
 function show_failures(place, task) {
   const count = task.failures.reduce((sum, failure) => sum + failure.questions, 0);

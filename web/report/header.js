@@ -50,6 +50,14 @@ function failures_by_cause() {
   }
   return [...causes.values()].sort((a, b) => b.samples - a.samples);
 }
+// Only with --allow-failures: otherwise such a model is refused.
+function show_damage() {
+  const damage = data.run && data.run.damaged_weights;
+  if (!damage) return;
+  const box = make("div", by_id("failures"), undefined, {class: "alarm", role: "alert"});
+  make("b", box, "The weights of the model are damaged.");
+  box.append(` ${clip(String(damage), 300)}: no figure below says anything about the model. Download the checkpoint again.`);
+}
 function show_failures() {
   const list = failures_by_cause(), total = list.reduce((sum, entry) => sum + entry.samples, 0);
   if (!total) return;

@@ -7,6 +7,7 @@ options(by_id("detail-task"), columns.map((task, i) => [i, task === data.summary
 by_id("detail-task").value = columns.length - 1;
 by_id("detail-task").addEventListener("change", show_task);
 show_provenance();
+show_damage();
 show_failures();
 show_forests();
 show_grid();
