@@ -1,21 +1,21 @@
 #!/usr/bin/env python3
-"""Makes every allocation, mapping, thread, open, read, write, fsync and rename of a command fail, one run each.
+"""Makes every allocation, mapping, thread, open, read, write, fsync and rename of a command fail, and every read and write short, one run each.
 
 For every scenario and kind of call, a first run counts the calls. Then call k fails, once or from then on, for every k (or the share of
---part I/N). A run is sound if it ends by itself within its time with one of:
+--part I/N; with --most M, one call of each of M equal stretches, which --day chooses). A run is sound if it ends by itself within its time with one of:
 - exit code 1 or 2 and a message "counterbeam: ..." on standard error;
 - exit code 0 and the same results as without a fault: it was absorbed.
 For `serve`, serve_session.py says what is sound. In both cases no temporary file and no process may be left; and a command that can be repeated (eval --resume) must then give the same files,
 byte for byte, as if nothing had happened. Everything else (a signal, a hang, another result with exit code 0) is listed, and ends the campaign
 with exit code 1.
 """
-import argparse, concurrent.futures, ctypes, dataclasses, json, os, pathlib, shutil, subprocess, sys, tempfile, time
+import argparse, concurrent.futures, ctypes, dataclasses, json, math, os, pathlib, shutil, subprocess, sys, tempfile, time
 
 import serve_session
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
-KINDS = ['malloc', 'mmap', 'thread', 'open', 'read', 'write', 'fsync', 'rename']
+KINDS = ['malloc', 'mmap', 'thread', 'open', 'read', 'write', 'fsync', 'rename', 'short-read', 'short-write']
 SECONDS = 60  # for a run that takes less than one alone
 
 CODE = {'prompt': 'def twice(x):\n    """Twice x."""\n', 'test': 'def check(candidate):\n    assert candidate(2) == 4\n',
@@ -130,10 +130,17 @@ def golden_run(options, name):
     return golden
 
 
-def count_calls(options, name, kind):
+def build_shim(place):
+    shim = pathlib.Path(place) / 'fault_shim.so'
+    subprocess.run(['cc', '-O2', '-shared', '-fPIC', '-o', shim, HERE / 'fault_shim.c', HERE / 'fault_files.c', '-ldl'], check=True)
+    return shim
+
+
+def count_calls(options, name):
+    """The number of calls of every kind."""
     folder = pathlib.Path(tempfile.mkdtemp(dir=options.place))
     count = folder / 'count'
-    faults = {'FAULT_KIND': kind, 'FAULT_COUNT': str(count)}
+    faults = {'FAULT_COUNT': str(count)}
     if name == 'serve':
         serve_session.golden_life(options.binary, MODEL, environment_with(options.shim, faults), ROOT)
     else:
@@ -141,18 +148,34 @@ def count_calls(options, name, kind):
         for file, text in scenario.files.items():
             (folder / file).write_text(text)
         run(options.binary, scenario.arguments, scenario, folder, options.shim, faults)
-    calls = int(count.read_text())
+    calls = {kind: int(number) for kind, number in map(str.split, count.read_text().splitlines())}
     shutil.rmtree(folder)
     return calls
 
 
-def points(options, calls):
-    """The calls to fail: those of this part, and of them at most --most, spread evenly."""
-    part, parts = options.part
-    chosen = [k for k in range(1, calls + 1) if k % parts == part]
-    if options.most and len(chosen) > options.most:
-        chosen = [chosen[i * len(chosen) // options.most] for i in range(options.most)]
-    return chosen
+def points(part, most, day, calls):
+    """The calls to fail: those of this part; if there are more than `most`, one of each of `most` stretches of equal length.
+
+    The day chooses which one: on as many days as a stretch has calls, each of them has its turn, in steps that are far apart.
+
+    >>> points((0, 1), 4, 0, 12), points((0, 1), 4, 1, 12)
+    ([1, 4, 7, 10], [3, 6, 9, 12])
+    >>> all({k for day in range(-(-calls // 4)) for k in points((0, 1), 4, day, calls)} == {*range(1, calls + 1)} for calls in range(200))
+    True
+    >>> points((1, 4), 0, 0, 12)
+    [1, 5, 9]
+    """
+    number, parts = part
+    chosen = [k for k in range(1, calls + 1) if k % parts == number]
+    if not most or len(chosen) <= most:
+        return chosen
+    ends = [i * len(chosen) // most for i in range(most + 1)]
+    return [chosen[begin + day * far_step(end - begin) % (end - begin)] for begin, end in zip(ends, ends[1:])]
+
+
+def far_step(length):
+    """A step of about .62 of the length that has no factor in common with it, so that it visits everything."""
+    return next(step for step in range(max(1, round(.618 * length)), length + 1) if math.gcd(step, length) == 1)
 
 
 def orphans():
@@ -175,6 +198,7 @@ def main():
     parser.add_argument('--kind', default=','.join(KINDS))
     parser.add_argument('--part', default='0/1', help='I/N: the calls whose number mod N is I')
     parser.add_argument('--most', type=int, default=0, help='at most this many points of a scenario and kind')
+    parser.add_argument('--day', type=int, default=0, help='which points of --most: another number, other points')
     parser.add_argument('--jobs', type=int, default=os.cpu_count())
     options = parser.parse_args()
     options.binary = pathlib.Path(options.binary).resolve()
@@ -184,16 +208,16 @@ def main():
     began = time.time()
     with tempfile.TemporaryDirectory() as place, concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         options.place = place
-        options.shim = pathlib.Path(place) / 'fault_shim.so'
-        subprocess.run(['cc', '-O2', '-shared', '-fPIC', '-o', options.shim, HERE / 'fault_shim.c', '-ldl'], check=True)
+        options.shim = build_shim(place)
         for name in options.scenario.split(','):
             golden = golden_run(options, name)
+            counts = count_calls(options, name)
             for kind in options.kind.split(','):
-                calls = count_calls(options, name, kind)
+                calls = counts[kind]
                 tasks = {(at, always): pool.submit(one_run, options, name, golden, kind, at, always)
-                         for at in points(options, calls) for always in (False, True)}
+                         for at in points(options.part, options.most, options.day, calls) for always in (False, True)}
                 wrong = {key: task.result() for key, task in tasks.items() if task.result()}
-                print(f'{name:11} {kind:7} {calls:6} calls, {len(tasks):6} runs, {len(wrong)} unsound', flush=True)
+                print(f'{name:11} {kind:11} {calls:6} calls, {len(tasks):6} runs, {len(wrong)} unsound', flush=True)
                 for (at, always), what in list(wrong.items())[:20]:
                     print(f'    {"from call" if always else "call"} {at}: {what}', flush=True)
                 bad += len(wrong)

@@ -10,7 +10,7 @@
 """
 import argparse, ctypes, os, pathlib, random, shutil, subprocess, sys, tempfile, time
 
-from campaign import EVAL, HERE, ROOT, environment_with, results
+from campaign import EVAL, ROOT, build_shim, environment_with, results
 
 def command(options, folder, resume):
     return [str(options.binary), *(a.replace('{out}', str(folder)) for a in EVAL), *(['--resume'] if resume else [])]
@@ -149,8 +149,7 @@ def main():
     print(f'seed {options.seed}')
     with tempfile.TemporaryDirectory() as place:
         options.place = place
-        options.shim = pathlib.Path(place) / 'fault_shim.so'
-        subprocess.run(['cc', '-O2', '-shared', '-fPIC', '-o', options.shim, HERE / 'fault_shim.c', '-ldl'], check=True)
+        options.shim = build_shim(place)
         folder = fresh(options)
         began = time.time()
         code, message = finish(start(options, folder))
