@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""What quantising does to the shipped models: log-probabilities, rewards and accuracies beside the dense model's.
+"""What quantised weights, and KV caches of 8 bits, do to the shipped models: log-probabilities, rewards and accuracies beside the dense model's.
 
 tools/results_quantised.py PROGRAM FOLDER [MODEL/VARIANT ...]   makes, scores and evaluates them; what is there already is kept
-tools/results_quantised.py PROGRAM FOLDER --table               prints the tables of tools/results_quantised.md
+tools/results_quantised.py PROGRAM FOLDER --scores [...]        the same without evaluating
+tools/results_quantised.py PROGRAM FOLDER --table               prints the tables of docs/results.md on weights
+tools/results_quantised.py PROGRAM FOLDER --cache-table         and those on caches
 
 Scored, in float32: answers to 100 development problems of each task, one drawn as in the training text (perplexity, distances), one right and
 one wrong (whether the reward prefers the right one). Evaluated, in bf16: the first 200 problems of tiny-math. Calibration text: training samples.
@@ -16,6 +18,10 @@ import corpus, prompts
 TASKS = ['math', 'code', 'choice']
 VARIANTS = {'dense': None, 'fp8': '--to fp8', 'int8': '--to int8', 'int4': '--to int4', 'int4 calibrated': '--to int4 --calibrate {text}',
             'int4 group 32': '--to int4 --group 32'}
+INT8 = ', int8 activations'   # the same weights with --activations int8
+VARIANTS |= {variant + INT8: VARIANTS[variant] for variant in ('int8', 'int4', 'int4 group 32')}
+# The dense model with another cache: options of every command.
+CACHES = {'fp8 cache': '--cache-dtype fp8', 'int8 cache': '--cache-dtype int8'}
 METHODS = ['greedy', 'cbs:steer=0.7']
 MODELS = ['tiny-dense', 'tiny-hybrid']
 
@@ -37,27 +43,34 @@ def answers():
     return rows
 
 
-def make(program, folder, model, variant):
-    out = folder / model / variant.replace(' ', '-')
+def place(folder, model, variant):
+    return folder / model / variant.replace(',', '').replace(' ', '-')
+
+
+def make(program, folder, model, variant, evaluated):
+    out = place(folder, model, variant)
     out.mkdir(parents=True, exist_ok=True)
     source = ROOT / 'models' / model
     path = source
-    if VARIANTS[variant]:
+    command = [program, '-q', '--device', 'cpu', *CACHES.get(variant, '').split(), *(['--activations', 'int8'] if variant.endswith(INT8) else [])]
+    if VARIANTS.get(variant):
         path = out / 'model'
         (folder / 'text.txt').write_text(training_text())
         options = VARIANTS[variant].replace('{text}', str(folder / 'text.txt')).split()
-        subprocess.run([program, 'quantize', '-q', *options, source, path], check=True)
+        if not path.exists():
+            subprocess.run([program, 'quantize', '-q', *options, source, path], check=True)
     if not (out / 'scores.jsonl').exists():
         given = ''.join(json.dumps(row) + '\n' for _, row in answers())
-        done = subprocess.run([program, '-q', '--dtype', 'f32', '--device', 'cpu', '--model', path, 'score', '--jsonl'], input=given, check=True,
-                              capture_output=True, text=True)
+        done = subprocess.run([*command, '--dtype', 'f32', '--model', path, 'score', '--jsonl'], input=given, check=True, capture_output=True, text=True)
         (out / 'scores.jsonl').write_text(done.stdout)
-    subprocess.run([program, '-q', '--device', 'cpu', '--model', path, 'eval', '--task', 'tiny-math', '--limit', '200', '--methods', ','.join(METHODS), '--out',
-                    out / 'run', '--resume'], check=True, stdout=subprocess.DEVNULL)
+    if not evaluated:
+        return
+    subprocess.run([*command, '--model', path, 'eval', '--task', 'tiny-math', '--limit', '200', '--methods', ','.join(METHODS), '--out', out / 'run',
+                    '--resume'], check=True, stdout=subprocess.DEVNULL)
 
 
 def scores_of(folder, model, variant):
-    lines = (folder / model / variant.replace(' ', '-') / 'scores.jsonl').read_text().splitlines()
+    lines = (place(folder, model, variant) / 'scores.jsonl').read_text().splitlines()
     return [(kind, json.loads(line)) for (kind, _), line in zip(answers(), lines)]
 
 
@@ -79,12 +92,20 @@ def score_row(variant, scores, dense):
 
 
 def accuracy_row(folder, model, variant):
-    summary = json.loads((folder / model / variant.replace(' ', '-') / 'run/summary.json').read_text())
+    summary = json.loads((place(folder, model, variant) / 'run/summary.json').read_text())
     found = {method['method']: method['accuracy'] for method in summary['tasks'][0]['methods']}
     return f'| {variant} | ' + ' | '.join(f"{found[m]['mean']:.3f} ({found[m]['low']:.3f} to {found[m]['high']:.3f})" for m in METHODS) + ' |'
 
 
-def table(folder):
+def same_answers(folder, model, variant):
+    def texts(which):
+        rows = [json.loads(line) for line in (folder / model / which / 'run/samples.jsonl').read_text().splitlines()]
+        return {(row['method'], row['id']): row['answer'] for row in rows}
+    before, now = texts('dense'), texts(variant.replace(' ', '-'))
+    return ', '.join(f"{sum(now[key] == before[key] for key in before if key[0] == m)} of {sum(key[0] == m for key in before)} ({m})" for m in METHODS)
+
+
+def table(folder, variants):
     for model in MODELS:
         dense = scores_of(folder, model, 'dense')
         rewards = [row['reward'] for _, row in dense]
@@ -92,17 +113,25 @@ def table(folder):
         print(f'{model}, {len(dense)} answers; rewards of the dense model have a standard deviation of {spread:.2f}:\n')
         print('| weights | perplexity | mean change of a log-probability | RMS change of an answer\'s reward | correlation of rewards | right preferred |')
         print('|---|---|---|---|---|---|')
-        print('\n'.join(score_row(variant, scores_of(folder, model, variant), dense) for variant in VARIANTS) + '\n')
+        print('\n'.join(score_row(variant, scores_of(folder, model, variant), dense) for variant in variants) + '\n')
         print('| weights | ' + ' | '.join(METHODS) + ' |\n|---' + '|---' * len(METHODS) + '|')
-        print('\n'.join(accuracy_row(folder, model, variant) for variant in VARIANTS) + '\n')
+        evaluated = [variant for variant in variants if (place(folder, model, variant) / 'run/summary.json').exists()]
+        print('\n'.join(accuracy_row(folder, model, variant) for variant in evaluated) + '\n')
+        for variant in evaluated[1:]:
+            print(f'Answers that are word for word those of the dense model, {variant}: {same_answers(folder, model, variant)}')
+        print()
 
 
 def main():
     program, folder, wanted = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve(), sys.argv[3:]
     if wanted == ['--table']:
-        return table(folder)
-    for one in wanted or [f'{model}/{variant}' for model in MODELS for variant in VARIANTS]:
-        make(program, folder, *one.split('/'))
+        return table(folder, list(VARIANTS))
+    if wanted == ['--cache-table']:
+        return table(folder, ['dense', *CACHES])
+    evaluated = '--scores' not in wanted
+    wanted = [one for one in wanted if one != '--scores']
+    for one in wanted or [f'{model}/{variant}' for model in MODELS for variant in [*VARIANTS, *CACHES]]:
+        make(program, folder, *one.split('/'), evaluated)
 
 
 if __name__ == '__main__':
