@@ -8,7 +8,7 @@ TSAN_TESTS ?= cli engine search serve eval backend diagnose base cache
 # tests are smaller there (tests/support/test_size.h).
 SANITIZED ?= -*Statistics*:Parity*:*CpuParity*f32:*ShippedParity*:HalvingOnTheToyEngine.*:ContextsSearch.OwnPairs*:ReproduceAll.RunsEvery*
 # Also left out under TSan: tests of programs that start no threads, or only threads that other tests start too.
-SANITIZED_tsan = :CommandLine/*:Completion*:Help*:Manual*:Render*:Report*:ContextsSearch.*:Reproduce*
+SANITIZED_tsan = :CommandLine/*:CommandLine.Summaries*:Completion*:Help*:Manual*:Render*:Report*:ContextsSearch.*:Reproduce*:Eval.AModelOfTheHub*:CacheMemory.*:CacheDtype.*:Activations.*
 
 .DEFAULT_GOAL := help
 .PHONY: help setup build demo test test-asan test-tsan test-install test-web test-clients test-slurm test-vllm test-quantize wheel test-python test-gpu test-faults test-kills test-valgrind reliability fuzzers fuzz-smoke fuzz-night coverage bench bench-serve format check-format check-headers clean

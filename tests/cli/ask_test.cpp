@@ -175,9 +175,10 @@ std::size_t widest(const std::string& shown) {
 TEST(Ask, TheLiveViewFitsNarrowTerminals) {
   for (const int columns : {40, 80, 200}) {
     int code = -1;
-    const std::string shown = on_terminal(
-        kProgram + " ask 'Compute 12 + 3 * 7.' --device cpu --method power --block 8 > /dev/null",
-        columns, code);
+    const std::string shown =
+        on_terminal(kProgram + " ask 'Compute 12 + 3 * 7.' --device cpu --method power --block 8 " +
+                        "--max-tokens 32 > /dev/null",
+                    columns, code);
     EXPECT_EQ(code, 0) << shown;
     const std::string live = shown.substr(0, shown.rfind("\033[K"));
     EXPECT_THAT(live, AllOf(HasSubstr("block 1/"), HasSubstr("tokens")));

@@ -3,6 +3,7 @@
 #include "engine/schedules.h"
 
 #include "backend/cpu_support.h"
+#include "support/test_size.h"
 
 namespace counterbeam {
 namespace {
@@ -52,9 +53,9 @@ INSTANTIATE_TEST_SUITE_P(Paths, CpuSchedules, ::testing::ValuesIn(all_paths()), 
 TEST_P(CpuSchedules, GiveTheSameBits) {
   const LocalOptions on{
       .precision = GetParam().precision, .threads = 2, .isa = std::string(name_of(GetParam().isa))};
-  run_schedules(tiny_attention(), 6, 10, on);
-  run_schedules(tiny_recurrent(), 6, 10, on);
-  run_schedules(tiny_windows(), 4, 10, on);
+  run_schedules(tiny_attention(), sized(6, 2), 10, on);
+  run_schedules(tiny_recurrent(), sized(6, 2), 10, on);
+  run_schedules(tiny_windows(), sized(4, 2), 10, on);
 }
 
 TEST_P(CpuSchedules, GiveTheSameBitsWithACacheOfEightBits) {
@@ -62,8 +63,8 @@ TEST_P(CpuSchedules, GiveTheSameBitsWithACacheOfEightBits) {
       .precision = GetParam().precision, .threads = 2, .isa = std::string(name_of(GetParam().isa))};
   for (const CacheType type : {CacheType::Fp8, CacheType::Int8}) {
     on.cache_type = type;
-    run_schedules(tiny_attention(), 4, 10, on);
-    run_schedules(tiny_windows(), 4, 10, on);
+    run_schedules(tiny_attention(), sized(4, 1), 10, on);
+    run_schedules(tiny_windows(), sized(4, 1), 10, on);
   }
 }
 
